@@ -44,18 +44,18 @@ def rollout(
     steps: int | None = None,
     memory: float = MEMORY,
 ) -> tuple[jax.Array, jax.Array]:
-    """Return q (n, steps, nq) and v (n, steps, nv) after every step of worlds, which stay where they are.
+    """Return q (n, steps, nq) and v (n, steps, nv) after every step; the worlds keep their states.
 
     They have derivatives by all arrays that are given, as `pysim.gradient` computes them, in double precision; arrays
-    are of JAX's precision, which `jax.config.update("jax_enable_x64", True)` makes double. Derivatives make the steps
-    again, from where the worlds are then.
+    are of JAX's precision, which `jax.config.update("jax_enable_x64", True)` makes double. Derivatives repeat
+    the steps, from the states that the worlds have at that time.
 
     Args:
         worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
-        controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
+        controls: values (n, steps, inputs) of the inputs in every step, in file order; by default the present ones.
         q: configurations (n, nq) at the start; those of the worlds by default.
         v: velocities (n, nv) at the start; those of the worlds by default.
-        parameters: numbers of the scene by the paths of `Worlds.parameters`, which the worlds have from now on.
+        parameters: numbers of the scene by path, which are written to `Worlds.parameters` and stay there.
         steps: number of steps, instead of controls.
         memory: bytes of records that are kept at most.
 

@@ -40,16 +40,16 @@ def rollout(
     steps: int | None = None,
     memory: float = MEMORY,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return q (n, steps, nq) and v (n, steps, nv) after every step of worlds, which stay where they are.
+    """Return q (n, steps, nq) and v (n, steps, nv) after every step; the worlds keep their states.
 
     They have derivatives by all tensors that are given, as `pysim.gradient` computes them, in double precision.
 
     Args:
         worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
-        controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
+        controls: values (n, steps, inputs) of the inputs in every step, in file order; by default the present ones.
         q: configurations (n, nq) at the start; those of the worlds by default.
         v: velocities (n, nv) at the start; those of the worlds by default.
-        parameters: numbers of the scene by the paths of `Worlds.parameters`, which the worlds have from now on.
+        parameters: numbers of the scene by path, which are written to `Worlds.parameters` and stay there.
         steps: number of steps, instead of controls.
         memory: bytes of records that are kept at most.
 

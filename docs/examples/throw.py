@@ -55,7 +55,7 @@ for iteration in range(12):
         np.linalg.norm(path_of(velocity + share * move)[-1, :2] - TARGET) > misses[-1]
         and share > 1e-3
     ):
-        share /= 2  # the contacts come in another order
+        share /= 2  # the order of the contacts has changed
     velocity = velocity + share * move
 assert misses[-1] < 1e-4
 

@@ -27,7 +27,7 @@ __all__ = ["ArrayRollout", "Cotangents"]
 
 
 class Cotangents(NamedTuple):
-    """Those of what a rollout begins with, in the shapes of the arguments."""
+    """Cotangents of the arguments of a rollout, in their shapes."""
 
     q: Array
     v: Array
@@ -36,14 +36,14 @@ class Cotangents(NamedTuple):
 
 
 class ArrayRollout:
-    """Steps of worlds, which stay where they are.
+    """Steps of worlds, which keep their states.
 
     Args:
         worlds: at the start, with their contacts.
         q: at the start (n, nq); that of the worlds by default. One world's arrays have no axis of worlds.
         v: at the start (n, nv); that of the worlds by default.
-        controls: values (n, steps, inputs) of the inputs in every step; those held by default.
-        parameters: values by the paths of `Worlds.parameters`, which the worlds have from now on.
+        controls: values (n, steps, inputs) of the inputs in every step; by default the present ones.
+        parameters: values by path, which are written to `Worlds.parameters` and stay there.
         steps: number of steps, instead of controls.
         memory: bytes of records that are kept at most.
     """

@@ -48,7 +48,7 @@ class StepDerivatives:
 def step_derivatives(
     worlds: Worlds, controls: ArrayLike | None = None, *, steps: int = 1
 ) -> StepDerivatives:
-    """Return A and B of the next steps of worlds, which stay where they are.
+    """Return A and B of the next steps of worlds, which keep their states.
 
     Contacts remember how far they are deflected. The deflections of points that touch in some world are states, in
     world axes, and so are those of dry friction and the states of elements.

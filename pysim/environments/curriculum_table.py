@@ -70,7 +70,7 @@ def _level(
         (path for path in (*known, *values) if (path in known) != (path in values)), None
     )
     if different is not None:
-        problem = f"{different!r} has a value in some levels alone"
+        problem = f"{different!r} has a value in some levels only"
         raise places.error((*keys, "values"), f"{problem}; give it one in every level")
     numbers: list[Randomised] = []
     for i, (path, value) in enumerate(values.items()):

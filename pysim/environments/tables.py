@@ -213,7 +213,7 @@ class TableReader:
         noise: list[Array] = []
         for k, name in enumerate(tables.observations):
             if name in tables.observations[:k]:
-                raise self._error(("observations", k), f"{name!r} is there twice; remove one")
+                raise self._error(("observations", k), f"{name!r} is listed twice; remove one")
             x = self._range(("observations", k), name)
             factor = np.asarray(tables.scales.get(name, [1.0]), float)
             if len(factor) not in (1, x.count):
@@ -248,7 +248,7 @@ class TableReader:
     def _check_names(self, table: str, names: Sequence[str]) -> None:
         for k, name in enumerate(names):
             if name in names[:k]:
-                raise self._error((table, k, "name"), f"{name!r} is there twice; rename one")
+                raise self._error((table, k, "name"), f"{name!r} is listed twice; rename one")
 
     def _read_ends(self) -> tuple[EndPlan, ...]:
         ends = self._tables.end

@@ -603,9 +603,9 @@ class Worlds(AttributesByHabit):
         self.begin_again(self._records.chosen(self._which(where)), q=q, v=v, keyframe=keyframe)
 
     def set_seed(self, seed: int) -> None:
-        """Let random numbers follow from another seed, in the episodes that the next resets begin.
+        """Set the seed of the random numbers; it takes effect in the episodes that the next resets begin.
 
-        They are those of worlds that were made with the seed. States and parameters stay as they are.
+        Random numbers are then those of worlds that were made with the seed. States and parameters do not change.
 
         Args:
             seed: a whole number, 0 or more.
@@ -627,7 +627,7 @@ class Worlds(AttributesByHabit):
         keyframe: str | None = None,
         displacement: Array | None = None,
     ) -> None:
-        """Do what `reset` does, for numbers of worlds that are known to be valid.
+        """Reset worlds, as `reset` does, without checking their numbers.
 
         Args:
             worlds: numbers (k,).

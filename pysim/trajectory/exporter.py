@@ -106,7 +106,7 @@ def builtin_exporters() -> list[str]:
 
 
 def exporter_commands() -> dict[str, str]:
-    """Return a line of help for each exporter by name; none is loaded, for drawing is heavy."""
+    """Return a line of help for each exporter by name; none is loaded, because drawing libraries load slowly."""
     commands = {name: _first_line(FOLDER / f"{name}.py") for name in builtin_exporters()}
     for name, package in EXPORTERS.offered().items():
         commands.setdefault(name, f"Format {name}, by {package}.")

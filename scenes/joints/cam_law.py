@@ -6,11 +6,8 @@ from pysim.joints import relation
 from pysim.shapes import SignedDistance, shape
 
 LIFT = 0.025  # [m]
-RISE, UPPER, RETURN = (
-    np.radians(120),
-    np.radians(60),
-    np.radians(100),
-)  # the rest of the turn is at the lower dwell
+# the rest of the turn is at the lower dwell
+RISE, UPPER, RETURN = np.radians(120), np.radians(60), np.radians(100)
 BASE = 0.05  # [m], from the cam's axis to the roller's at the lower dwell
 
 
@@ -38,10 +35,8 @@ class LawCam(SignedDistance):
 
     def distance(self, p):
         x, y, z = p
-        angle, step = (
-            np.pi / 2 - np.arctan2(y, x),
-            1e-4,
-        )  # the roller is at y = BASE where the cam has not turned
+        # the roller is at y = BASE where the cam has not turned
+        angle, step = np.pi / 2 - np.arctan2(y, x), 1e-4
         pitch = BASE + lift(angle)
         slope = (lift(angle + step) - lift(angle - step)) / (2 * step) / pitch
         side = (np.hypot(x, y) - pitch) / np.sqrt(1 + slope**2) + self.roller

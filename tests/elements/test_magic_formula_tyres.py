@@ -126,10 +126,10 @@ def test_a_wheel_stands_on_the_stiffness_of_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("'radian'", "'degrees'"), "has ANGLE = 'degrees', and numbers are read in radian"),
-        (("= 6 ", "= 61"), "has the version 61 of the Magic Formula, and 5.2 is read"),
+        (("'radian'", "'degrees'"), "has ANGLE = 'degrees', but numbers are read in radian"),
+        (("= 6 ", "= 61"), "has the version 61 of the Magic Formula, but only 5.2 is read"),
         (("FNOMIN ", "FNORMAL"), "has no FNOMIN; give a complete property file"),
-        (("[MDI_HEADER]", "MDI_HEADER"), "is no tyre property file, file contains no section"),
+        (("[MDI_HEADER]", "MDI_HEADER"), "is not a tyre property file, file contains no section"),
     ],
 )
 def test_faulty_property_files_are_reported(

@@ -161,7 +161,7 @@ period = 0.02
         ("first = 1", "first = 4", "first must be below the number of levels, 4"),
         ("rise = 0.25", "rise = -0.5", "fall must be below rise, -0.5, got -0.25"),
         ("{ rail = 2 }", "{ rial = 2 }", "matches no velocity of the scene; did you mean 'rail'"),
-        ('"body.pole.mass" = 0.3, ', "", "'body.pole.mass' has a value in some levels alone"),
+        ('"body.pole.mass" = 0.3, ', "", "'body.pole.mass' has a value in some levels only"),
         (
             '"body.pole.mass" = 0.3',
             '"body.pole.mass" = -0.3',

@@ -356,7 +356,7 @@ def test_a_lost_world_is_terminated_with_reward_0() -> None:
             'offset = "home"',
             "action.offset: there is no keyframe 'home', and the scene has none; give numbers",
         ),
-        ('"action_rate"]', '"pole.q"]', r"observations\[3\]: 'pole.q' is there twice; remove one"),
+        ('"action_rate"]', '"pole.q"]', r"observations\[3\]: 'pole.q' is listed twice; remove one"),
         ("duration", "duratoin", "environment.duratoin: unknown key; did you mean 'duration'"),
     ],
 )

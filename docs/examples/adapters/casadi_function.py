@@ -14,7 +14,7 @@ from pysim.analysis.array_rollout import along_motions, by_numbers
 
 
 class StepFunction(casadi.Callback):
-    """x⁺ (size, nodes) of x and u, by steps of a scene, or of that at a path, with `integrator = "convex"`.
+    """x⁺ (size, nodes) of x and u, by steps of a scene or scene file with `integrator = "convex"`.
 
     A call makes a number of steps for all nodes, the columns of its arguments; u is held during them.
     """
@@ -39,7 +39,7 @@ class StepFunction(casadi.Callback):
         return casadi.Sparsity.dense(self.nq + self.nv, self.nodes)
 
     def start_at(self, x, u):
-        """Let the worlds be the nodes, and return the inputs."""
+        """Set the worlds to the states of the nodes, and return the inputs (nodes, nu)."""
         columns = np.array(x).T
         self.worlds.reset()
         self.worlds.q[:], self.worlds.v[:] = columns[:, : self.nq], columns[:, self.nq :]
@@ -69,7 +69,7 @@ class StepFunction(casadi.Callback):
         return True
 
     def get_jacobian(self, name, *names_and_options):
-        self.jacobian_function = _Jacobian(name, self)  # which CasADi does not keep
+        self.jacobian_function = _Jacobian(name, self)  # CasADi keeps no reference to it
         return self.jacobian_function
 
 

@@ -52,7 +52,7 @@ class Horizon:
         self.running = [Action(self, k, weights, effort) for k in range(nodes)]
 
     def put(self, worlds, x):
-        """Let worlds be in states, without memory."""
+        """Set worlds to states x, without deflections of contacts."""
         worlds.reset()
         worlds.q[:, self.q], worlds.v[:, self.v] = np.split(x, [len(self.q)], axis=1)
 
@@ -65,7 +65,7 @@ class Horizon:
         return np.concatenate([self.one.q[0, self.q], self.one.v[0, self.v]])
 
     def derivatives(self, k, x, u):
-        """Return the derivatives at a node; at first those of all nodes, where they were last."""
+        """Return A and B at a node; those of all nodes are computed in one call if the node has moved."""
         self.x[k], self.u[k] = x, u
         if self.made is None or any((own[k] != now).any() for own, now in zip(self.made, (x, u))):
             self.put(self.nodes, self.x)

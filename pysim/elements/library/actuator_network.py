@@ -52,9 +52,8 @@ class ActuatorNetwork(NetworkFile):
             problem = f"takes {n} numbers and gives {m}, and a history of {len(self.history)} needs"
             remedy = "give the history that it was trained with"
             raise PysimError(self.file, f"{problem} {wanted[0]} and 1; {remedy}")
-        vars(self)["memory"] = real(
-            "past", size=f"{max(2 * self._longest, 1)}n"
-        )  # the oldest first
+        # the oldest first
+        vars(self)["memory"] = real("past", size=f"{max(2 * self._longest, 1)}n")
 
     @property
     def _longest(self) -> int:

@@ -311,7 +311,7 @@ class VariableDelay(_SameUnit):
         if isinstance(delay, int | float) and not 0 <= delay <= self.longest:
             problem = f"must be from 0 to longest, {self.longest}, got {self.delay:g}"
             raise PysimError("delay", f"{problem}; change it, or longest")
-        # ages are no constants, with which the delay would be folded, so that the engine has it as a number
+        # ages are states: constants would be folded with the delay, and worlds could not differ in it
         age = real("age", size=self.longest)
         vars(self)["memory"] = real("past", size=f"{self.longest}n") * age  # the oldest first
 
@@ -322,9 +322,8 @@ class VariableDelay(_SameUnit):
     def output(self, inputs: Any, past: Any, age: Any) -> Any:
         value = _array(inputs.value)
         frames = [value, *_array(past).reshape(self.longest, len(value))[::-1]]  # the newest first
-        passed = [
-            np.clip(self.delay - own, 0.0, 1.0) for own in _array(age)
-        ]  # share of each period
+        # share of each period
+        passed = [np.clip(self.delay - own, 0.0, 1.0) for own in _array(age)]
         weights = [a - b for a, b in zip([1.0, *passed], [*passed, 0.0], strict=True)]
         return [
             sum(w * own for w, own in zip(weights, numbers, strict=True))

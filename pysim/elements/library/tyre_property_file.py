@@ -18,14 +18,8 @@ UNITS = {  # in which numbers are read, by key of [UNITS]
     "MASS": ("kg", "kilogram"),
     "TIME": ("second", "sec", "s"),
 }
-VERSIONS = (
-    "6",
-    "52",
-    "PAC2002",
-    "MF-TYRE 5.2",
-    "MF-TYRE",
-    "MF_05",
-)  # of the Magic Formula, MF-Tyre 5.2
+# names of MF-Tyre 5.2 in files
+VERSIONS = ("6", "52", "PAC2002", "MF-TYRE 5.2", "MF-TYRE", "MF_05")
 LARGEST = 1_000_000  # [bytes]
 
 
@@ -48,14 +42,13 @@ def read_tyre_property_file(file: str) -> Mapping[str, float]:
         if path.stat().st_size > LARGEST:
             raise PysimError(str(path), f"has more than {LARGEST} bytes; give a property file")
         text = path.read_text("utf-8-sig", errors="replace")
-        parser.read_string(
-            "\n".join(line.strip() for line in text.splitlines())
-        )  # no line continues another
+        # no line continues another
+        parser.read_string("\n".join(line.strip() for line in text.splitlines()))
     except OSError as error:
         problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
         raise PysimError(str(path), f"{problem}; paths are relative to the scene") from error
     except configparser.Error as error:
-        problem = f"is no tyre property file, {str(error).splitlines()[0].lower()}"
+        problem = f"is not a tyre property file, {str(error).splitlines()[0].lower()}"
         raise PysimError(str(path), f"{problem}; its sections begin with [NAME]") from error
     texts = {
         key.upper(): (value or "").strip().strip("'\"")
@@ -65,7 +58,9 @@ def read_tyre_property_file(file: str) -> Mapping[str, float]:
     _check_units(path, texts)
     version = texts.get("FITTYP") or texts.get("PROPERTY_FILE_FORMAT", "")
     if version.upper() not in VERSIONS:
-        problem = f"has the version {version or '(none)'} of the Magic Formula, and 5.2 is read"
+        problem = (
+            f"has the version {version or '(none)'} of the Magic Formula, but only 5.2 is read"
+        )
         raise PysimError(str(path), f"{problem} (FITTYP = 6, 'PAC2002'); export it for that")
     found = {}
     for key, text in texts.items():
@@ -80,5 +75,5 @@ def _check_units(path: Path, texts: Mapping[str, str]) -> None:
     for key, known in UNITS.items():
         given = texts.get(key, known[0])
         if given.lower() not in known:
-            problem = f"has {key} = {given!r}, and numbers are read in {known[0]}"
+            problem = f"has {key} = {given!r}, but numbers are read in {known[0]}"
             raise PysimError(str(path), f"{problem}; export it in SI units and radians")

@@ -95,10 +95,10 @@ class ConstraintReader:
         if not table.teeth and (table.carrier is not None or table.module is not None):
             key = "carrier" if table.carrier is not None else "module"
             self.problems.add(
-                (*path, key), "is one of gears; add teeth = { planet = 18, sun = 24 }"
+                (*path, key), "is a key of gears; add teeth = { planet = 18, sun = 24 }"
             )
         if table.teeth and (ratios or table.function is not None):
-            problem = "are given beside ratios or a function; write two couplings"
+            problem = "are given together with ratios or a function; write two couplings"
             self.problems.add((*path, "teeth"), problem)
         elif table.teeth:
             try:

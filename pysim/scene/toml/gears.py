@@ -51,10 +51,14 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
     name = table.joint
     others = [other for other in table.teeth if other != name]
     if len(others) != 1 or len(table.teeth) not in (1, 2):
-        problem = f"must be those of two wheels, or of the wheel of a rack, got {len(table.teeth)}"
+        problem = (
+            f"must be given for two gears, or for the pinion of a rack, got {len(table.teeth)}"
+        )
         raise PysimError("teeth", f"{problem}; write teeth = {{ {name} = 30, pinion = 20 }}")
     if 0 in table.teeth.values():
-        raise PysimError("teeth", "must not be 0; negative numbers are those of inner teeth")
+        raise PysimError(
+            "teeth", "must not be 0; write a negative number for a ring with inner teeth"
+        )
     if name not in table.teeth:
         return _rack_ratio(table, others[0], joints)
     a, b = _wheel(others[0], table, joints), _wheel(name, table, joints)
@@ -63,7 +67,7 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
     ratios = {} if a.joint is None else {others[0]: ratio}
     if table.carrier is None:
         if a.joint is None:
-            problem = f"a wheel of the world turns {name!r} with a carrier only"
+            problem = f"a gear fixed to the world turns {name!r} only with a carrier"
             raise PysimError("carrier", f"{problem}; name the joint of the carrier")
     else:
         carrier = _joint("carrier", table.carrier, joints)
@@ -83,7 +87,7 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
 
 def _rack_ratio(table: Coupling, pinion: str, joints: Mapping[str, JointSpec]) -> dict[str, float]:
     if table.module is None:
-        problem = f"is missing: {table.joint!r} has no teeth, and is a rack"
+        problem = f"is missing: {table.joint!r} has no teeth, so it is a rack"
         raise PysimError("module", f"{problem}; give the module [m], or its number of teeth")
     if table.carrier is not None:
         raise PysimError("carrier", "a rack has no carrier; leave it out")

@@ -104,14 +104,14 @@ TWO = hinge("a") + hinge("b", x=0.1)
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"teeth": {"a": 20}}, "module: is missing: 'b' has no teeth, and is a rack"),
+        ({"teeth": {"a": 20}}, "module: is missing: 'b' has no teeth, so it is a rack"),
         (
             {"teeth": {"b": 20}},
-            "teeth: must be those of two wheels, or of the wheel of a rack, got 1",
+            "teeth: must be given for two gears, or for the pinion of a rack, got 1",
         ),
         (
             {"teeth": {"a": 20, "b": 0}},
-            "teeth: must not be 0; negative numbers are those of inner teeth",
+            "teeth: must not be 0; write a negative number for a ring with inner teeth",
         ),
         ({"teeth": {"c": 20, "b": 30}}, "teeth: unknown joint 'c'"),
         (
@@ -120,10 +120,13 @@ TWO = hinge("a") + hinge("b", x=0.1)
         ),
         (
             {"teeth": {"world": -60, "b": 30}},
-            "carrier: a wheel of the world turns 'b' with a carrier only",
+            "carrier: a gear fixed to the world turns 'b' only with a carrier",
         ),
-        ({"teeth": {"a": 20, "b": 30}, "ratios": {"a": 1.0}}, "teeth: are given beside ratios"),
-        ({"ratios": {"a": 1.0}, "module": 0.004}, "module: is one of gears; add teeth"),
+        (
+            {"teeth": {"a": 20, "b": 30}, "ratios": {"a": 1.0}},
+            "teeth: are given together with ratios",
+        ),
+        ({"ratios": {"a": 1.0}, "module": 0.004}, "module: is a key of gears; add teeth"),
         ({"teeth": {"a": 20}, "module": 0.004, "carrier": "a"}, "carrier: a rack has no carrier"),
     ],
 )
