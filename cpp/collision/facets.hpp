@@ -165,7 +165,8 @@ void bounded_points(const Outline<S>& a,
         const Vec3<S> r = other.middle() - of.centre;  // its arc within the other facet reaches that far
         const Vec3<S> along = {r.x, r.y, of.rise(r.x, r.y)};
         const S square = dot(along, along);
-        const auto exists = where & of.disc & (square > end * of.radius * of.radius);
+        // a segment crosses the rim, or its ends are within it
+        const auto exists = where & of.disc & !other.line & (square > end * of.radius * of.radius);
         const S share = of.radius / sqrt(select(exists, square, e));
         const S x = fma(share, r.x, of.centre.x), y = fma(share, r.y, of.centre.y);
         offer(exists & other.contains(x, y, of.slack(other)), x, y, all<S>(Real(feature)));

@@ -171,6 +171,21 @@ struct BoxAxis {
     edges &= !turned;
   }
 
+  /// Takes the product of edges of another axis `where` it is one.
+  void take_edges(simd::Mask<S> where, const BoxAxis& other) {
+    const auto better = where & other.edges;
+    gap = select(better, other.gap, gap);
+    n = collision::select(better, other.n, n);
+    edges |= better;
+    edge = select(better, other.edge, edge);
+    p = collision::select(better, other.p, p);
+    q = collision::select(better, other.q, q);
+    u = collision::select(better, other.u, u);
+    v = collision::select(better, other.v, v);
+    g = select(better, other.g, g);
+    h = select(better, other.h, h);
+  }
+
   /// Takes the product of edges i of A and j of B.
   void take_edges(simd::Mask<S> better,
                   const Core<S, 3>& A,
@@ -204,7 +219,8 @@ struct BoxAxis {
   }
 };
 
-/// A gap of `reach` or more in all worlds may be smaller than the greatest one.
+/// A gap of `reach` or more in all worlds may be smaller than the greatest one. Edges give way to faces that
+/// they lean to, but in `all_edges`.
 ///
 ///     C_ij = a_i · b_j    r = p_B − p_A    α, β  half lengths
 ///
@@ -213,7 +229,7 @@ struct BoxAxis {
 ///     |C_im|)
 ///                      / √(C_kj² + C_lj²)    with i, k, l and j, m, n cyclic
 template <class S>
-BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
+BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach, bool all_edges = false) {
   using Real = typename S::Real;
   const S o = all<S>(0), e = all<S>(1);
   const Vec3<S> z = spatial::zero3<S>();
@@ -248,7 +264,7 @@ BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
       const S square = fma(C[k][j], C[k][j], C[l][j] * C[l][j]);
       const S most = max(max(size[k][j], size[l][j]), max(size[i][m], size[i][n]));
       const auto leans = most * most < all<S>(face_cosine * face_cosine) * square;
-      const auto crossing = leans & (square > all<S>(Real(1e-6)));
+      const auto crossing = (all_edges ? simd::everywhere<S>() : leans) & (square > all<S>(Real(1e-6)));
       if (none(crossing)) continue;
       const S inverse = e / sqrt(select(crossing, square, e));
       const S along = C[k][j] * on_a[l] - C[l][j] * on_a[k];
@@ -367,9 +383,18 @@ void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach,
   M.n = axis.n;
   if (!all(axis.edges)) face_points(base, face, fma(all<S>(32), pair, all<S>(1)), M.point);
   if (any(covered.leans)) leave_out_covered(covered, box_points, M.point);
+  const S o = all<S>(0), e = all<S>(1);
+  S least = M.point[0].gap;
+  for (int k = 1; k < box_points; ++k) least = min(least, M.point[k].gap);
+  // The faces of boxes that overlap may have nothing in common where two edges cross beside them.
+  const auto missed = (axis.gap < o) & !(least <= o) & !axis.edges & !covered.turned();
+  if (any(missed)) {
+    axis.take_edges(missed, box_axis(A, B, reach, true));
+    M.n = axis.n;
+  }
   if (none(axis.edges)) return;
   const Vec3<S> r = axis.p - axis.q;
-  const S o = all<S>(0), e = all<S>(1), b = dot(axis.u, axis.v), across = fnma(b, b, e);
+  const S b = dot(axis.u, axis.v), across = fnma(b, b, e);
   const S inverse = e / select(axis.edges, across, e), c = dot(axis.u, r), f = dot(axis.v, r);
   const Vec3<S> on_a = fma(clamp((b * f - c) * inverse, axis.g), axis.u, axis.p);
   const Vec3<S> on_b = fma(clamp((f - b * c) * inverse, axis.h), axis.v, axis.q);

@@ -363,10 +363,10 @@ class NormalRefinement {
   /// Improves the normal where it is `wanted` by some steps, and places the points.
   void run(int steps, simd::Mask<S> wanted) {
     for (int k = 0; k < steps && any(wanted); ++k) {
-      place();
+      place(wanted);
       step(wanted);
     }
-    place();
+    place(simd::everywhere<S>());
     slide();
   }
 
@@ -385,12 +385,14 @@ class NormalRefinement {
     }
   };
 
-  /// Support points along n, and edges between them: the longest, and what is most across it.
-  void place() {
+  /// Support points along n, which move `where` worlds want it, and edges between them: the longest, and what
+  /// is most across it. A point that follows twice moves by rounding: how often it does must not depend on
+  /// other worlds.
+  void place(simd::Mask<S> where) {
     const S o = all<S>(0);
     for (int k = 0; k < 3; ++k) {
-      at_.a[k] = follow(A_, at_.a[k], n);
-      at_.b[k] = follow(B_, at_.b[k], -n);
+      at_.a[k] = select(where, follow(A_, at_.a[k], n), at_.a[k]);
+      at_.b[k] = select(where, follow(B_, at_.b[k], -n), at_.b[k]);
     }
     a = b = spatial::zero3<S>();
     for (int k = 0; k < 3; ++k) {
