@@ -68,6 +68,7 @@ def test_the_deepest_point_of_a_pair_is_as_deep_as_its_shapes(
         q[:, 7:10] -= ((found.distance - wanted) * 0.9)[:, None] * way
     poses = pysim.forward_kinematics(model, q)
     found = distances(shapes[0], poses[:, 0], shapes[1], poses[:, 1])
+    assert scene.contacts is not None
     report = _engine.contact_points(
         scene.contacts.engine, q, np.zeros((POSES, model.nv)), reach=0.05
     ).reshape(POSES, -1, 18)

@@ -128,7 +128,14 @@ def test_a_wheel_stands_on_the_stiffness_of_its_file(tmp_path: Path) -> None:
     [
         (("'radian'", "'degrees'"), "has ANGLE = 'degrees', but numbers are read in radian"),
         (("= 6 ", "= 61"), "has the version 61 of the Magic Formula, but only 5.2 is read"),
-        (("FNOMIN ", "FNORMAL"), "has no FNOMIN; give a complete property file"),
+        (("FNOMIN ", "FNORMAL"), "FNOMIN is missing; give a complete property file"),
+        (("= 4850", "= -4850"), "FNOMIN must be positive, got -4850"),
+        (
+            ("PKY2          = 1.0", "PKY2          = 0.0"),
+            "PKY2 is 0; give a complete property file",
+        ),
+        (("= -21.92", "= -21,92"), "PKY1 must be a number, got '-21,92'; write a decimal point"),
+        (("LONGVL ", "TYRESIDE = 'Right'\nLONGVL "), "is of a tyre of the side Right"),
         (("[MDI_HEADER]", "MDI_HEADER"), "is not a tyre property file, file contains no section"),
     ],
 )
@@ -160,3 +167,10 @@ def test_a_saved_scene_keeps_its_property_file(tmp_path: Path) -> None:
     assert Path(force.parameters["file"]).samefile(tmp_path / "car.tir")
     run, other = pysim.simulate(scene), pysim.simulate(again)
     assert_allclose(run.q, other.q, atol=0)
+
+
+def test_exponents_of_fortran_are_read(tmp_path: Path) -> None:
+    (tmp_path / "car.tir").write_text(
+        CAR.read_text("utf-8").replace("= 4850", "= 4.850D+3"), "utf-8"
+    )
+    assert read_tyre_property_file(str(tmp_path / "car.tir"))["FNOMIN"] == LOAD

@@ -15,6 +15,7 @@ from pysim.errors import PysimError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+POSITIVE = ("FNOMIN", "UNLOADED_RADIUS", "VERTICAL_STIFFNESS")
 RELAXATION = (0.1, 0.3)  # [m], along and across, of a file without them
 NEEDED = (
     "FNOMIN",
@@ -96,8 +97,13 @@ class _Coefficients:
 
     def __init__(self, numbers: Mapping[str, float], file: str) -> None:
         for name in NEEDED:
-            if name not in numbers:
-                raise PysimError("file", f"{file!r} has no {name}; give a complete property file")
+            if not numbers.get(name):
+                given = "is 0" if name in numbers else "is missing"
+                raise PysimError("file", f"{file!r}: {name} {given}; give a complete property file")
+        for name in POSITIVE:
+            if numbers[name] < 0:
+                problem = f"{name} must be positive, got {numbers[name]:g}"
+                raise PysimError("file", f"{file!r}: {problem}; correct the file")
         self._numbers = numbers
 
     def __getattr__(self, name: str) -> Any:
@@ -134,8 +140,9 @@ def _cosine(x: Any, B: Any, C: Any, E: Any) -> Any:
 
 def _along(p: _Coefficients, s: _Slip) -> tuple[Any, Any]:
     """Return F_x0 [N] and its slope K_xκ at 0 [N]."""
+    lean = s.camber * p.LGAX
     x = s.kappa + (p.PHX1 + p.PHX2 * s.excess) * p.LHX
-    friction = (p.PDX1 + p.PDX2 * s.excess) * (1 - p.PDX3 * s.camber * s.camber) * p.LMUX
+    friction = (p.PDX1 + p.PDX2 * s.excess) * (1 - p.PDX3 * lean * lean) * p.LMUX
     curvature = p.PEX1 + p.PEX2 * s.excess + p.PEX3 * s.excess * s.excess
     curvature = np.minimum(curvature * (1 - p.PEX4 * np.sign(x)) * p.LEX, 1.0)
     K = s.load * (p.PKX1 + p.PKX2 * s.excess) * np.exp(p.PKX3 * s.excess) * p.LKX

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ UNITS = {  # in which numbers are read, by key of [UNITS]
 }
 # names of MF-Tyre 5.2 in files
 VERSIONS = ("6", "52", "PAC2002", "MF-TYRE 5.2", "MF-TYRE", "MF_05")
+NUMBER = re.compile(r"[+-]?\.?\d")  # how a number begins
+SIDES = ("LEFT", "SYMMETRIC", "UNKNOWN", "")
 LARGEST = 1_000_000  # [bytes]
 
 
@@ -62,12 +65,18 @@ def read_tyre_property_file(file: str) -> Mapping[str, float]:
             f"has the version {version or '(none)'} of the Magic Formula, but only 5.2 is read"
         )
         raise PysimError(str(path), f"{problem} (FITTYP = 6, 'PAC2002'); export it for that")
+    if texts.get("TYRESIDE", "LEFT").upper() not in SIDES:
+        problem = f"is of a tyre of the side {texts['TYRESIDE']}, which would have to be mirrored"
+        raise PysimError(str(path), f"{problem}; give the file of the left or symmetric tyre")
     found = {}
     for key, text in texts.items():
-        try:
-            found[key] = float(text)
-        except ValueError:
+        if not NUMBER.match(text):
             continue  # a name or a choice
+        try:
+            found[key] = float(re.sub("[dD]", "e", text))
+        except ValueError:
+            problem = f"{key} must be a number, got {text!r}; write a decimal point"
+            raise PysimError(str(path), problem) from None
     return found
 
 

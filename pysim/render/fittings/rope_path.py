@@ -152,11 +152,16 @@ def _chain(
     arcs: list[tuple[Array, float] | None] = [None] * len(obstacles)
     for _ in range(1 if len(obstacles) == 1 else TURNS):
         for k, (frame, obstacle) in enumerate(zip(frames, obstacles, strict=True)):
-            touching = [arc is not None and len(np.unique(arc[0], axis=0)) > 1 for arc in arcs]
-            start = next((arcs[i][0][-1] for i in range(k - 1, -1, -1) if touching[i]), a)
-            end = next((arcs[i][0][0] for i in range(k + 1, len(arcs)) if touching[i]), b)
+            before, after = _touching(arcs[:k]), _touching(arcs[k + 1 :])
+            start = before[-1][-1] if before else a
+            end = after[0][0] if after else b
             arcs[k] = around(start, end, frame, obstacle)
     return [arc for arc in arcs if arc is not None]
+
+
+def _touching(arcs: Sequence[tuple[Array, float] | None]) -> list[Array]:
+    """Return the points of the arcs that have a length."""
+    return [arc[0] for arc in arcs if arc is not None and len(np.unique(arc[0], axis=0)) > 1]
 
 
 def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array, float]:

@@ -76,13 +76,39 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
         for wheel, factor in ((a, -ratio), (b, 1.0)):
             if wheel.joint is None:
                 of_carrier += factor * _facing(middle, b) * facing
-            elif wheel.joint.parent != carrier.child:
+            elif _is_held(wheel, carrier, joints):
                 of_carrier += factor * _facing(middle, wheel)
         if of_carrier:
             ratios[table.carrier] = of_carrier
     if table.module is not None:
         _check_distance(table, a, b, joints)
     return ratios
+
+
+def _is_held(wheel: Wheel, carrier: JointSpec, joints: Mapping[str, JointSpec]) -> bool:
+    """Return whether a gear turns on what holds the carrier, False if it turns on the carrier.
+
+    Raises:
+        PysimError: it turns on neither.
+    """
+    assert wheel.joint is not None
+    holder = _rigid_root(wheel.joint.parent, joints)
+    if holder == _rigid_root(carrier.child, joints):
+        return False
+    if holder != _rigid_root(carrier.parent, joints):
+        problem = f"{wheel.joint.name!r} turns neither on the carrier {carrier.name!r} nor on what holds it"
+        raise PysimError(
+            "carrier", f"{problem}; name the joint of the body that {wheel.joint.name!r} is on"
+        )
+    return True
+
+
+def _rigid_root(body: str, joints: Mapping[str, JointSpec]) -> str:
+    """Return the body nearest to the world to which fixed joints hold a body."""
+    by_child = {own.child: own for own in joints.values()}
+    while body in by_child and by_child[body].type == "fixed":
+        body = by_child[body].parent
+    return body
 
 
 def _rack_ratio(table: Coupling, pinion: str, joints: Mapping[str, JointSpec]) -> dict[str, float]:
@@ -92,6 +118,10 @@ def _rack_ratio(table: Coupling, pinion: str, joints: Mapping[str, JointSpec]) -
     if table.carrier is not None:
         raise PysimError("carrier", "a rack has no carrier; leave it out")
     _joint("teeth", pinion, joints)
+    rack = joints.get(table.joint)
+    if rack is not None and rack.type != "prismatic":
+        problem = f"{table.joint!r} has none, and only a prismatic joint is that of a rack"
+        raise PysimError("teeth", f"{problem}; give its number of teeth")
     return {pinion: table.module * table.teeth[pinion] / 2}
 
 

@@ -126,6 +126,10 @@ TWO = hinge("a") + hinge("b", x=0.1)
             {"teeth": {"a": 20, "b": 30}, "ratios": {"a": 1.0}},
             "teeth: are given together with ratios",
         ),
+        (
+            {"teeth": {"a": 20}, "module": 0.004},
+            "teeth: 'b' has none, and only a prismatic joint is that of a rack; give its number of teeth",
+        ),
         ({"ratios": {"a": 1.0}, "module": 0.004}, "module: is a key of gears; add teeth"),
         ({"teeth": {"a": 20}, "module": 0.004, "carrier": "a"}, "carrier: a rack has no carrier"),
     ],
@@ -136,6 +140,25 @@ def test_faulty_meshes_are_reported_at_their_key(
     with pytest.raises(SceneError) as found:
         ratios_of(tmp_path, TWO + table("coupling", name="m", joint="b", **keys))
     assert message in str(found.value)
+
+
+def test_a_planet_on_a_bracket_of_the_carrier_is_on_the_carrier(tmp_path: Path) -> None:
+    bracket = table("body", name="bracket", mass=1.0, inertia=INERTIA)
+    bracket += table("joint", name="weld", type="fixed", parent="arm", child="bracket")
+    teeth = {"sun": 24, "planet": 18}
+    mesh = table("coupling", name="m", joint="planet", teeth=teeth, carrier="arm", module=M)
+    start = hinge("sun") + hinge("arm")
+    direct = ratios_of(tmp_path, start + hinge("planet", "arm", 0.084) + mesh)
+    welded = ratios_of(tmp_path, start + bracket + hinge("planet", "bracket", 0.084) + mesh)
+    assert welded == pytest.approx(direct)
+
+
+def test_a_planet_on_another_body_is_reported(tmp_path: Path) -> None:
+    text = hinge("sun") + hinge("arm") + hinge("other", x=0.5) + hinge("planet", "other", 0.084)
+    teeth = {"sun": 24, "planet": 18}
+    mesh = table("coupling", name="m", joint="planet", teeth=teeth, carrier="arm")
+    with pytest.raises(SceneError, match="'planet' turns neither on the carrier 'arm' nor on"):
+        ratios_of(tmp_path, text + mesh)
 
 
 def test_a_joint_that_slides_is_no_gear(tmp_path: Path) -> None:
