@@ -69,21 +69,34 @@ def make(path: Path_, **options: Any) -> PysimEnv:  # noqa: ANN401, see PysimEnv
 def register(name: str, path: Path_, **options: Any) -> None:  # noqa: ANN401, see PysimEnv
     """Register the environment of a scene file with Gymnasium under a name such as "Go1-v0".
 
-    Its specification has `max_episode_steps`, the control periods of the scene's `environment.duration`.
+    Its specification has `max_episode_steps`: that of the options, or the control periods of the scene's
+    `environment.duration`.
     """
     gymnasium.register(**_arguments_of_spec(name, path, options))
 
 
 def _arguments_of_spec(name: str, path: Path_, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of Gymnasium's specification of an environment."""
-    tables, _ = read_environment(path, options.get("overrides"))
+    own = dict(options)
+    own["overrides"] = _lasting(path, own.get("overrides"), own.pop("max_episode_steps", None))
+    tables, _ = read_environment(path, own["overrides"])
     return {
         "id": name,
         "entry_point": "pysim.gym:PysimEnv",
         "vector_entry_point": "pysim.gym:PysimVectorEnv",
         "max_episode_steps": round(tables.duration / tables.period),
-        "kwargs": {"path": str(Path(path).resolve()), **options},
+        "kwargs": {"path": str(Path(path).resolve()), **own},
     }
+
+
+def _lasting(
+    path: Path_, overrides: Mapping[str, object] | None, steps: int | None
+) -> Mapping[str, object] | None:
+    """Return values of keys of a scene with which its episodes have that many control periods; None keeps theirs."""
+    if steps is None:
+        return overrides
+    duration = steps * read_environment(path, overrides)[0].period
+    return {**(overrides or {}), "environment.duration": duration}
 
 
 def _spec_of(path: Path_, options: Mapping[str, Any]) -> EnvSpec:
@@ -139,14 +152,10 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         allow_code: bool = False,
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
-        if max_episode_steps is not None:
-            period = read_environment(path, overrides)[0].period
-            duration = max_episode_steps * period
-            overrides = {**(overrides or {}), "environment.duration": duration}
         self.environment = Environment(
             path,
             num_envs,
-            overrides,
+            _lasting(path, overrides, max_episode_steps),
             threads=threads,
             single=single,
             allow_code=allow_code,
@@ -257,13 +266,14 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         groups: bool = False,
         single: bool = False,
         overrides: Mapping[str, object] | None = None,
+        max_episode_steps: int | None = None,
         allow_code: bool = False,
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
         self.environment = Environment(
             path,
             1,
-            overrides,
+            _lasting(path, overrides, max_episode_steps),
             single=single,
             allow_code=allow_code,
             package_dirs=package_dirs,

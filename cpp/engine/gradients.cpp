@@ -26,6 +26,7 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (!worlds.is_convex()) return "integrator = \"" + scheme.integrator + "\"";
   if (scheme.accuracy > 0) return "simulation.accuracy";
   if (scheme.passes > 2) return "more than two passes";
+  if (view.nv == 0) return "no coordinates";
   if (view.rows > 0) return "loops and prescribed motions";
   if (view.mimic) return "mimic joints and couplings";
   if (view.callback_numbers > 0) return "joints in Python";

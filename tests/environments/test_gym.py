@@ -59,6 +59,26 @@ def test_specifications_have_the_steps_of_an_episode() -> None:
         assert ends == [False] * (length - 1) + [True]
 
 
+def test_an_option_sets_the_steps_of_an_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oracle: the step at which the environment truncates."""
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", {})
+    still = {"environment.end": [], "environment.duration": 0.2, "environment.action.scale": 0.0}
+    options = {"overrides": still, "max_episode_steps": 13}  # the scene has 10
+    gym.register("PysimLong-v0", CART_POLE, **options)
+    vector = {"vectorization_mode": "vector_entry_point"}
+    made = [
+        gym.make(CART_POLE, **options),
+        gym.make_vec(CART_POLE, 2, **options),
+        gymnasium.make("PysimLong-v0"),
+        gymnasium.make_vec("PysimLong-v0", 2, **vector),
+    ]
+    for env in made:
+        assert env.spec.max_episode_steps == 13
+        env.reset(seed=1)
+        ends = [np.all(env.step(env.action_space.sample())[3]) for _ in range(13)]
+        assert ends == [False] * 12 + [True]
+
+
 GROUPS: dict[str, object] = {
     "environment.critic": ["pole.q"],
     "environment.groups": {"teacher": ["cart.q", "state.v"]},
