@@ -18,9 +18,12 @@ Reals pull(
   check_threads(threads);
   const std::ptrdiff_t states = index.size();
   const auto sizes = engine::cotangent_sizes(worlds);
+  if (states == 0 || states % engine::worlds_in_pack() != 0 || sizes[0].second == 0)
+    throw std::invalid_argument("worlds must be whole packs, with coordinates");
   Reals good(states);
   engine::GradientBatch batch = {};
   const std::ptrdiff_t rows = bar.at(0).size() / sizes[0].second;
+  if (rows % states != 0) throw std::invalid_argument("every world must have as many cotangents");
   batch.rows = static_cast<int>(rows / states);
   std::vector<double*> parts;
   for (std::size_t k = 0; k < sizes.size(); ++k)

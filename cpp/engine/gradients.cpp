@@ -59,7 +59,6 @@ Cotangents cotangents_in(const std::vector<double*>& parts) {
 
 void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads) {
   worlds.check(selection, "worlds");
-  if (selection.count % worlds_in_pack() != 0) throw std::invalid_argument("worlds must be whole packs");
   batch.states = selection.count;
   batch.actuation = &worlds.actuation();
   auto& call = batch.call;

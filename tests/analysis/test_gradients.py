@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim import _engine
+from pysim.analysis import gradients
 from pysim.analysis.gradients import along_motions
 from pysim.typing import Array
 from tests.contact.random_scenes import Family, one_body, servo_arms
@@ -415,6 +417,30 @@ def test_another_scheme_and_events_are_refused_with_their_names(tmp_path: Path) 
     event = '[[event]]\nname = "low"\nrelease = ["motor"]\njoint = "knee"\nat = 0.2\n'
     with pytest.raises(pysim.SimulationError, match="events"):
         pysim.gradient(pysim.Worlds(scene_of(tmp_path, HOPPER + event), 1), steps=1, loss=loss)
+
+
+def test_worlds_without_coordinates_are_refused(tmp_path: Path) -> None:
+    weld = '[[body]]\nname = "rock"\nmass = 1.0\n[[joint]]\nname = "weld"\ntype = "fixed"\nchild = "rock"\n'
+    worlds = pysim.Worlds(scene_of(tmp_path, weld), 1)
+    with pytest.raises(pysim.SimulationError, match="worlds with no coordinates"):
+        pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+    with pytest.raises(pysim.SimulationError, match="worlds with no coordinates"):
+        pysim.step_derivatives(worlds)
+
+
+@pytest.mark.parametrize(
+    ("states", "rows", "problem"),
+    [(0, 8, "whole packs"), (-1, 8, "whole packs"), (1, 9, "as many cotangents")],
+)
+def test_the_engine_refuses_states_that_are_no_packs(
+    states: int, rows: int, problem: str, tmp_path: Path
+) -> None:
+    run = gradients.Rollout(pysim.Worlds(scene_of(tmp_path, BOX), 8), steps=1)
+    count = 0 if states == 0 else run.pack + min(states, 0)
+    bar = [np.zeros((run.pack * rows // 8, size)) for size in run._sizes()[1].values()]
+    index, q, v = np.arange(count, dtype=np.int32), np.zeros((count, 7)), np.zeros((count, 6))
+    with pytest.raises(ValueError, match=problem):
+        _engine.pull_step(run._doubles(), index, bar, q, v, 1)
 
 
 def test_contacts_stay_those_of_the_last_step(tmp_path: Path) -> None:
