@@ -61,7 +61,9 @@ class ArrayRollout:
         for path, value in (parameters or {}).items():
             worlds.parameters[path][...] = value
         run = self._run = Rollout(worlds, controls, steps)
-        self._parameters = Parameters(worlds, list(parameters or {}))
+        self._paths = list(parameters or {})
+        Parameters(worlds, self._paths)  # which rejects those without a gradient
+        self._numbers = worlds.parameters.save(run.every)
         with run.from_here():
             if q is not None:
                 worlds.q = q
@@ -75,14 +77,24 @@ class ArrayRollout:
         self.q, self.v = (x[0] if run.one else x for x in (run.q, run.v))
 
     def back(self, q_bar: Array, v_bar: Array) -> Cotangents:
-        """Return cotangents of the arguments, from those of q and v after every step."""
+        """Return cotangents of the arguments, from those of q and v after every step.
+
+        The parameters of the worlds are those of the steps meanwhile.
+        """
         run, model = self._run, self._run.scene.model
         q_bar, v_bar = (x.reshape(own.shape) for x, own in ((q_bar, run.q), (v_bar, run.v)))
-        with run.from_here():
-            bars, controls = run.backward(
-                self._kept, self._stride, along_motions(model, run.q, q_bar), v_bar
-            )
-        found = run.result(np.zeros(run.count), (bars, controls), self._parameters)
+        written = run.worlds.parameters
+        now = written.save(run.every)
+        written.load(self._numbers, run.every)
+        try:
+            parameters = Parameters(run.worlds, self._paths)  # other numbers may differ since
+            with run.from_here():
+                bars, controls = run.backward(
+                    self._kept, self._stride, along_motions(model, run.q, q_bar), v_bar
+                )
+            found = run.result(np.zeros(run.count), (bars, controls), parameters)
+        finally:
+            written.load(now, run.every)
         own = np.zeros(0) if found.controls is None else found.controls
         q = by_numbers(model, self._start, found.q)
         return Cotangents(q, found.v, own, found.parameters)

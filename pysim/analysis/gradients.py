@@ -284,8 +284,13 @@ class Rollout:
             )
             raise SimulationError("gradient", f"{problem}; take a shorter simulation.step")
         rows = slice(0, self.count)
-        assert np.array_equal(end_q[rows], self.q[:, n]), "a step made again has other bits"
-        assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
+        now = np.hstack([end_q[rows], end_v[rows]])
+        differs = (now != np.hstack([self.q[:, n], self.v[:, n]])).any(axis=1)
+        if differs.any():
+            step = f"step {n + 1} of world {differs.argmax()}"
+            problem = f"{step} ends elsewhere when it is made again"
+            remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
+            raise SimulationError("gradient", f"{problem}; {remedy}")
 
     def result(
         self, value: Array, cotangents: tuple[dict[str, Array], Array], parameters: Parameters

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.analysis.array_rollout import by_numbers
+from pysim.analysis.array_rollout import ArrayRollout, by_numbers
 from pysim.analysis.gradients import along_motions
 from pysim.typing import Array
 from tests.analysis.test_gradients import BOX, HOPPER, scene_of
@@ -58,6 +58,37 @@ def test_numbers_of_a_motion_are_the_inverse_of_motions_along_numbers(tmp_path: 
     moved = (model.integrate(q, size * other) - model.integrate(q, -size * other)) / (2 * size)
     # of every function with this cotangent, the change along a motion
     assert abs(bar @ moved - along @ other) < 1e-8
+
+
+@pytest.mark.parametrize("memory", [1 << 28, 1], ids=["kept", "made again"])
+def test_a_rollout_goes_back_with_the_parameters_of_its_steps(memory: int, tmp_path: Path) -> None:
+    """Oracle: the cotangents without anything in between, bit for bit."""
+    found = []
+    for k in range(2):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        worlds, controls = hoppers(folder)
+        first = {"joint.hip.damping": np.full((3, 3), 0.2)}
+        run = ArrayRollout(worlds, controls=controls, parameters=first, memory=memory)
+        if k == 1:
+            other = {"body.thigh.mass": np.full(3, 0.8), "joint.hip.damping": np.full((3, 3), 0.4)}
+            ArrayRollout(worlds, controls=controls, parameters=other)
+        found.append(run.back(2 * run.q, 2 * run.v))
+    for one, two in zip(found[0][:3], found[1][:3], strict=True):
+        np.testing.assert_array_equal(one, two)
+    one, two = (own.parameters["joint.hip.damping"] for own in found)
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(worlds.parameters["body.thigh.mass"], 0.8)
+    np.testing.assert_array_equal(worlds.parameters["joint.hip.damping"], 0.4)
+
+
+def test_a_rollout_whose_steps_end_elsewhere_later_has_no_gradient(tmp_path: Path) -> None:
+    """Oracle: the state that was changed."""
+    worlds, controls = hoppers(tmp_path)
+    run = ArrayRollout(worlds, controls=controls)
+    run.q[1, 24, 2] += 1e-9  # in place of what it reached
+    with pytest.raises(pysim.SimulationError, match="step 25 of world 1 ends elsewhere"):
+        run.back(2 * run.q, 2 * run.v)
 
 
 def test_torch_has_the_derivatives_of_gradient(tmp_path: Path) -> None:
