@@ -62,7 +62,7 @@ void bind_gradients(py::module_& m) {
         "are added. Leaves the states at its end, which the "
         "worlds do not reach, in end_q and end_v. "
         "Returns 1 "
-        "where it was solved in one part.");
+        "where it was solved in one part, 0 where it was not, -1 where it needs more memory than there is.");
 }
 
 }  // namespace pysim::bindings

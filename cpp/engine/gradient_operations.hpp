@@ -72,13 +72,14 @@ struct PullConvexSteps {
       visit(rows.numbers, numbers, sums.numbers);
     };
     stepping::ConvexStepProduct<S> product(system, run, batch.varied, h, w);
-    auto good = product.make(time, start, end);
+    const auto good = product.make(time, start, end);
+    bool has_room = product.has_room();
     for (int r = 0; r < batch.rows; ++r) {
       const std::ptrdiff_t row = at.first * batch.rows + r;
       each([&](const double* from, int count, S* packs) {
         simd::load_rows(from + row * count, count, std::ptrdiff_t{batch.rows} * count, packs);
       });
-      if (!product.pull(bar, sums)) good = simd::nowhere<S>();
+      has_room = product.pull(bar, sums) && has_room;
       each([&](double* to, int count, const S* packs) {
         simd::store_rows(packs, count, to + row * count, std::ptrdiff_t{batch.rows} * count);
       });
@@ -88,7 +89,7 @@ struct PullConvexSteps {
     };
     store(end.q, batch.end_q, nq);
     store(end.v, batch.end_v, nv);
-    const S made = simd::number(good);
+    const S made = has_room ? simd::number(good) : simd::all<S>(-1);
     store(&made, batch.good, 1);
   }
 };

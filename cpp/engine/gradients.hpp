@@ -23,7 +23,7 @@ struct GradientBatch : WorldBatch<double> {
   int rows;  ///< cotangents of a state
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
-  double* good;           ///< (states) 1 where the step was solved in one part
+  double* good;  ///< (states) 1 where the step was solved in one part, 0 elsewhere, -1 if the tape was full
 };
 
 /// Worlds in a pack.

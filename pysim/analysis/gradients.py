@@ -277,12 +277,15 @@ class Rollout:
         good = _engine.pull_step(
             self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads
         )
-        if not good.all():
-            world = int(self.packed[np.flatnonzero(good == 0)[0]])
-            problem = (
-                f"step {n + 1} of world {world} is solved in shorter ones and has no derivative"
-            )
-            raise SimulationError("gradient", f"{problem}; take a shorter simulation.step")
+        if (failed := np.flatnonzero(good != 1)).size:
+            step = f"step {n + 1} of world {self.packed[failed[0]]}"
+            if good[failed[0]] < 0:
+                problem = f"{step} needs more memory for its derivatives than there is"
+                remedy = "take fewer bodies, joints or contacts"
+            else:
+                problem = f"{step} is solved in shorter ones and has no derivative"
+                remedy = "take a shorter simulation.step"
+            raise SimulationError("gradient", f"{problem}; {remedy}")
         rows = slice(0, self.count)
         now = np.hstack([end_q[rows], end_v[rows]])
         differs = (now != np.hstack([self.q[:, n], self.v[:, n]])).any(axis=1)

@@ -443,6 +443,19 @@ def test_the_engine_refuses_states_that_are_no_packs(
         _engine.pull_step(run._doubles(), index, bar, q, v, 1)
 
 
+def test_a_step_that_needs_too_much_memory_is_reported_as_such(tmp_path: Path) -> None:
+    """A step of a thousand bodies on springs has more operations than the tape has room for."""
+    springs = "stiffness = [1.0, 1.0, 1.0]\ndamping = [0.3, 0.3, 0.3]\n"
+    text = "".join(
+        f'[[body]]\nname = "b{k}"\nmass = 0.1\ninertia = {{ xx = 1e-3, yy = 1e-3, zz = 1e-3 }}\n'
+        f'[[joint]]\nname = "j{k}"\ntype = "ball"\nchild = "b{k}"\n{springs}'
+        for k in range(1000)
+    )
+    worlds = pysim.Worlds(scene_of(tmp_path, text), 1)
+    with pytest.raises(pysim.SimulationError, match="needs more memory for its derivatives"):
+        pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+
+
 def test_contacts_stay_those_of_the_last_step(tmp_path: Path) -> None:
     worlds = pysim.Worlds(scene_of(tmp_path, BOX), 2)
     worlds.step(steps=400)

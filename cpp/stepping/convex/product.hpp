@@ -109,14 +109,17 @@ class ConvexStepProduct {
   ConvexStepProduct& operator=(const ConvexStepProduct&) = delete;
 
   /// Makes the step from `start` in `end`, which begins as a copy of it. Returns the worlds where it was
-  /// solved in one part, and the tape has room for it.
+  /// solved in one part.
   Mask<S> make(S time, const ContactState<S>& start, const ContactState<S>& end) {
     simd::copy_each<S>(static_cast<const S*>(system_.signals.numbers), number_count(), start_numbers_);
     const auto good = step_.make(simd::everywhere<S>(), time, end);
     start_ = &start;
     record(fma(all<S>(Real(0.5)), h_, time), start);
-    return tape_.is_full() ? simd::nowhere<S>() : good;
+    return good;
   }
+
+  /// Whether the tape had room for the step.
+  bool has_room() const { return !tape_.is_full(); }
 
   /// Replaces cotangents at the end by those at the start, and adds to the sums. Returns whether the tape had
   /// room.
