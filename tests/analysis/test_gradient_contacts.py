@@ -96,18 +96,18 @@ def touches(rollout: Rollout) -> bool:
     return False
 
 
-def errors_of(
+def largest_error(
     folder: Path,
     shapes: list[str],
     surroundings: str,
     head: str = MATERIAL,
     passes: int = 1,
     plugins: str = "",
-) -> list[float]:
-    """Errors of five random throws after thirty steps; at least three touch."""
+) -> float:
+    """Return the largest error among the random throws that touch within thirty steps, three or more of five."""
     shutil.copy(ROOT / "scenes" / "meshes" / "box.obj", folder)
     np.save(folder / "heights.npy", np.random.default_rng(2).normal(0, 0.02, (33, 33)))
-    found, touched = [], 0
+    found = []
     for seed in range(5):
         rng = np.random.default_rng([9, seed])
         bodies = "".join(body(f"b{k}", shape, 0.18 * k, rng) for k, shape in enumerate(shapes))
@@ -117,11 +117,13 @@ def errors_of(
         v = rng.normal(0, 0.5, scene.model.nv)
         v[-4] -= 1.5
         rollout = Rollout(scene, scene.state.q, v, 30)
-        touched += touches(rollout)
         gradient = rollout.gradient()
-        found.append(error(np.concatenate([gradient.q[0], gradient.v[0]]), rollout.by_start()))
-    assert touched >= 3
-    return sorted(found)
+        by_start = np.concatenate([gradient.q[0], gradient.v[0]])
+        assert np.isfinite(by_start).all()
+        if touches(rollout):
+            found.append(error(by_start, rollout.by_start()))
+    assert len(found) >= 3
+    return max(found)
 
 
 @pytest.mark.parametrize(
@@ -144,19 +146,19 @@ def errors_of(
 def test_two_bodies_that_hit_each_other_have_the_gradient_of_differences(
     shapes: list[str], tmp_path: Path
 ) -> None:
-    assert errors_of(tmp_path, shapes, "")[3] < EXACT
+    assert largest_error(tmp_path, shapes, "") < EXACT
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_shapes_on_a_slope_have_the_gradient_of_differences(shape: str, tmp_path: Path) -> None:
-    assert errors_of(tmp_path, [shape], f"[[ground]]\n{PLANE}\n")[3] < EXACT
+    assert largest_error(tmp_path, [shape], f"[[ground]]\n{PLANE}\n") < EXACT
 
 
 @pytest.mark.parametrize("shape", ["sphere", "capsule", "box", "cylinder", "ellipsoid"])
 def test_shapes_on_a_height_field_have_the_gradient_of_differences(
     shape: str, tmp_path: Path
 ) -> None:
-    assert errors_of(tmp_path, [shape], f"[[ground]]\n{HEIGHTS}\n")[3] < EXACT
+    assert largest_error(tmp_path, [shape], f"[[ground]]\n{HEIGHTS}\n") < EXACT
 
 
 @pytest.mark.parametrize("shape", ["sphere", "capsule"])
@@ -164,20 +166,20 @@ def test_shapes_on_a_signed_distance_have_the_gradient_of_differences(
     shape: str, tmp_path: Path
 ) -> None:
     plugins = f'plugins = ["{(ROOT / "scenes" / "shapes" / "gyroid.py").as_posix()}"]\n'
-    assert errors_of(tmp_path, [shape], f"[[ground]]\n{FIELD}\n", plugins=plugins)[3] < EXACT
+    assert largest_error(tmp_path, [shape], f"[[ground]]\n{FIELD}\n", plugins=plugins) < EXACT
 
 
 @pytest.mark.parametrize("shape", ["sphere", "box", "cylinder"])
 def test_rolling_and_spinning_friction_have_the_gradient_of_differences(
     shape: str, tmp_path: Path
 ) -> None:
-    assert errors_of(tmp_path, [shape], f"[[ground]]\n{PLANE}\n", ROLLING)[3] < EXACT
-    assert errors_of(tmp_path, [shape, "sphere"], "", ROLLING)[3] < EXACT
+    assert largest_error(tmp_path, [shape], f"[[ground]]\n{PLANE}\n", ROLLING) < EXACT
+    assert largest_error(tmp_path, [shape, "sphere"], "", ROLLING) < EXACT
 
 
 def test_a_belt_under_a_body_has_the_gradient_of_differences(tmp_path: Path) -> None:
     belt = f'[[ground]]\n{PLANE}\n[[contact]]\nbetween = ["world", "b0"]\nsurface_velocity = [0.5, 0.2, 0]\n'
-    assert errors_of(tmp_path, ["box"], belt)[3] < EXACT
+    assert largest_error(tmp_path, ["box"], belt) < EXACT
 
 
 @pytest.mark.parametrize("law", ["dissipation = 0.0", "stiffness = { young = 2e6, poisson = 0.3 }"])
@@ -187,8 +189,8 @@ def test_laws_without_dissipation_and_of_hertz_have_the_gradient_of_differences(
     key = law.partition(" ")[0]
     lines = [law if own.startswith(key) else own for own in MATERIAL.splitlines()]
     head = "\n".join(lines) + "\n"
-    assert errors_of(tmp_path, ["sphere"], f"[[ground]]\n{PLANE}\n", head)[3] < EXACT
-    assert errors_of(tmp_path, ["capsule", "sphere"], "", head)[3] < EXACT
+    assert largest_error(tmp_path, ["sphere"], f"[[ground]]\n{PLANE}\n", head) < EXACT
+    assert largest_error(tmp_path, ["capsule", "sphere"], "", head) < EXACT
 
 
 def test_worlds_whose_bodies_touch_have_the_same_bits_alone_and_among_others(
