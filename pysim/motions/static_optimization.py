@@ -42,6 +42,7 @@ RESERVE = 1.0  # [N or N·m] strength of reserves
 ITERATIONS = 100  # of Newton's method
 TOLERANCE = 1e-10  # of the forces, relative to the largest
 RANK = 1e-9  # of constraint rows, relative to the largest
+RESIDUAL = 1e-6  # of constraint rows along free motions, relative to the largest entries of both
 SHRINK = 0.5  # factor on a step along which the objective increases too little
 
 
@@ -101,7 +102,7 @@ def static_optimization(
         strongest[:, k] = muscle.full_force(lengths[:, k], rates[:, k])
         least[k] = muscle.minimum_activation
     arms = -slopes.transpose(0, 2, 1)
-    free, N = _free_motions(bare, placed)
+    free, N = _free_motions(bare, t, placed)
     A = np.einsum("njk,njm->nkm", N, arms * strongest[:, None])
     a, found = bounded_activations(A, np.einsum("njk,nj->nk", N, tau), strengths[free], least)
     reserve = np.zeros_like(tau)
@@ -110,8 +111,11 @@ def static_optimization(
     return Activations(t, names, a, a * strongest, reserve, arms)
 
 
-def _free_motions(model: Model, q: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return the numbers (k,) of velocities that constraints leave free, and v (n, nv, k) for a unit of each."""
+def _free_motions(model: Model, t: Array, q: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the numbers (k,) of velocities that constraints leave free, and v (n, nv, k) for a unit of each.
+
+    They are the same at all times t (n,), those that are free at the middle one.
+    """
     n, nv = len(q), model.nv
     J = np.asarray(constraint_jacobian(model, q)).reshape(n, -1, nv)
     if not J.shape[1]:
@@ -125,6 +129,14 @@ def _free_motions(model: Model, q: Array) -> tuple[NDArray[np.intp], Array]:
     N = np.zeros((n, nv, len(free)))
     N[:, free, np.arange(len(free))] = 1.0
     N[:, dependent] = -np.linalg.pinv(J[:, :, dependent]) @ J[:, :, free]
+    steepest = np.abs(N).max(axis=(1, 2), initial=0.0)
+    missed = np.abs(J @ N).max(axis=(1, 2), initial=0.0)
+    off = (missed > RESIDUAL * np.abs(J).max(axis=(1, 2)) * steepest) | (RANK * steepest > 1)
+    if off.any():
+        names = ", ".join(model.velocity_names[k] for k in free)
+        problem = f"constraints do not leave {names} free, as they do at {t[n // 2]:g} s"
+        remedy = "cut the motion there, and analyse its parts one by one"
+        raise TrajectoryError(f"t = {t[int(off.argmax())]:g} s", f"{problem}; {remedy}")
     return free, N
 
 

@@ -160,6 +160,40 @@ def test_springs_of_a_scene_carry_their_share(tmp_path):
     assert np.allclose(supplied, weight - passive, atol=1e-8)
 
 
+SLIDE = """
+[[body]]
+name = "rod"
+mass = 0.1
+inertia = { xx = 0.01, yy = 0.01, zz = 0.01 }
+[[joint]]
+name = "slide"
+type = "prismatic"
+child = "rod"
+[[coupling]]
+name = "cam"
+joint = "slide"
+function = "steep_sine"
+inputs = ["hinge"]
+"""
+
+
+def test_a_time_at_which_other_velocities_are_free_is_reported(tmp_path):
+    """q_slide = 4 sin q_hinge: the slide determines the hinge except where the cosine is 0."""
+
+    @pysim.joints.relation("steep_sine")
+    def steep_sine(q):
+        return 4.0 * np.sin(q)
+
+    (tmp_path / "arm.toml").write_text(ARM + SLIDE, "utf-8")
+    arm, times = pysim.load_model(tmp_path / "arm.toml"), np.linspace(0, 2, 9)
+    hinge = np.linspace(-1.0, np.pi / 2, 9)
+    q = np.empty((9, 2))
+    q[:, arm.joint_names.index("hinge")] = hinge
+    q[:, arm.joint_names.index("slide")] = 4 * np.sin(hinge)
+    with pytest.raises(TrajectoryError, match=r"t = 2 s: constraints do not leave slide free"):
+        static_optimization(arm, times, q)
+
+
 def test_a_model_without_muscles_is_reported():
     double = pysim.load_model(DATA / "joints.osim", mimic=False, inertia="nearest")
     with pytest.raises(TrajectoryError, match="has no muscles"):
