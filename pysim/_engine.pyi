@@ -700,7 +700,7 @@ def scene_file(
     names: Sequence[Sequence[str]],
     shapes: tuple[Sequence[int], Sequence[float]],
     inputs: Sequence[tuple[str, str, Sequence[int]]],
-    outputs: Sequence[tuple[str, str, int, int, Sequence[str]]],
+    outputs: Sequence[tuple[str, str, int, int, Sequence[str], bool]],
     sensors: Sequence[
         tuple[
             Sequence[int],

@@ -31,7 +31,7 @@ py::bytes scene_file(
     std::array<Texts, engine::SceneFile::kinds> names,
     std::pair<std::vector<int>, List> shapes,
     const std::vector<std::tuple<std::string, std::string, std::vector<int>>>& inputs,
-    const std::vector<std::tuple<std::string, std::string, int, int, Texts>>& outputs,
+    const std::vector<std::tuple<std::string, std::string, int, int, Texts, bool>>& outputs,
     const std::vector<std::tuple<std::vector<int>, int, int, Pose, Pose, std::vector<int>, List>>& sensors,
     const std::vector<std::tuple<std::string, std::string, List, List, List, Texts>>& parameters,
     std::pair<std::optional<tree::ProgramDescription>, std::vector<std::int64_t>> follow,

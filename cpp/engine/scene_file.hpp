@@ -31,10 +31,11 @@ struct OutputSignal {
   std::string name, unit;
   int first, size;
   std::vector<std::string> labels;  ///< of its numbers, none for their indices
+  bool is_touching;                 ///< depends on contact sensors
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.name...), f(r.unit...), f(r.first...), f(r.size...), f(r.labels...);
+    f(r.name...), f(r.unit...), f(r.first...), f(r.size...), f(r.labels...), f(r.is_touching...);
   }
 };
 

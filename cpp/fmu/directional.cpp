@@ -36,6 +36,19 @@ void quaternion_slope(const double* X, const double* dX, const double* q, double
 
 }  // namespace
 
+void Instance::refuse_contacts(std::uint32_t reference, bool arrays) const {
+  const auto at = first(reference, arrays);
+  std::size_t end = 0;
+  for (const auto& output : scene_->scene.file().outputs) {
+    end += static_cast<std::size_t>(output.size);
+    if (at >= end) continue;
+    if (!output.is_touching) return;
+    refuse(reference,
+           "is the signal '" + output.name +
+               "', which depends on a contact sensor and has none; leave the sensor out with --outputs");
+  }
+}
+
 void Instance::move(std::uint32_t reference, bool arrays, const double* seed) {
   const std::size_t at = first(reference, arrays), count = size(reference, arrays);
   const auto add = [&](std::vector<double>& to) {
@@ -152,6 +165,7 @@ void Instance::slopes(const std::vector<std::uint32_t>& unknown,
   for (const auto reference : unknown) {
     const std::size_t count = size(reference, arrays);
     if (count == 0) refuse(reference, "does not exist");
+    if (kind_of(reference) == Kind::signal) refuse_contacts(reference, arrays);
     const auto& own = slopes_of(kind_of(reference));
     std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)), count, found);
     found += count;

@@ -121,6 +121,8 @@ class Instance {
   void compute(Kind kind, std::vector<double>& row);
   /// Adds a change of a variable's numbers to the direction.
   void move(std::uint32_t reference, bool arrays, const double* seed);
+  /// Throws std::invalid_argument if a signal depends on contact sensors, which have no slopes.
+  void refuse_contacts(std::uint32_t reference, bool arrays) const;
   /// Slopes of all numbers of a kind.
   const std::vector<double>& slopes_of(Kind kind);
 

@@ -92,7 +92,8 @@ def file_of_worlds(
             else (contacts.shapes.pair.tolist(), contacts.signs_of_shapes.tolist()),
             inputs=[(x.name, input_unit(own, x.name), list(x.places)) for x in inputs],
             outputs=[
-                (x.name, x.unit, x.first, x.size, list(x.labels)) for x in recorded_signals(own)
+                (x.name, x.unit, x.first, x.size, list(x.labels), x.is_touching)
+                for x in recorded_signals(own)
             ],
             sensors=_contact_sensors(own),
             parameters=[(x.name, x.unit, x.start, x.low, x.high, x.labels) for x in numbers],

@@ -133,14 +133,37 @@ def test_forces_of_pairs_are_those_of_contacts(tmp_path: Path, integrator: str) 
     np.testing.assert_allclose(master.get("contact."), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_contact_sensors_have_no_directional_derivatives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_contact_sensors_have_no_directional_derivatives(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], fmi: int
+) -> None:
+    """Neither have gains of their readings; both are refused, and other outputs keep their slopes."""
     text = table("ground", plane={"normal": [0, 0, 1], "offset": 0})
     text += table("body", name="box", mass=2.0, inertia={"xx": 0.02, "yy": 0.015, "zz": 0.01})
     text += "collision = { box = { x = 0.2, y = 0.3, z = 0.25 } }\n"
-    text += table("joint", name="free", type="free", child="box", start={"xyz": [0, 0, 0.25]})
+    text += table("joint", name="free", type="free", child="box", start={"xyz": [0, 0, 0.1249]})
+    text += table("sensor", name="height", type="pose", frame="box")
     text += table("sensor", name="touch", type="contact", frame="box")
+    text += table(
+        "controller", name="half", type="gain", inputs=["touch.normal"], gain=0.5, unit="N"
+    )
     scene = scene_of_text(tmp_path, text + simulation("rk4", step=1e-3))
-    for name, outputs, has_slopes in (("a", None, False), ("b", ["q.*", "contact.*"], True)):
+    for name, outputs, has_slopes in (
+        ("a", None, False),
+        ("b", ["half*"], False),
+        ("c", ["q.*", "height*", "contact.*"], True),
+    ):
         path = tmp_path / f"{name}.fmu"
-        write_fmu(scene, path, model_exchange=True, outputs=outputs)
-        assert Equation(path, tmp_path / name).has_slopes == has_slopes
+        write_fmu(scene, path, model_exchange=True, outputs=outputs, fmi=fmi)
+        equation = Equation(path, tmp_path / name)
+        assert equation.has_slopes == has_slopes
+        seed = np.ones(equation.count)
+        if has_slopes:
+            assert np.abs(equation.slopes(seed)).max() > 0
+            continue
+        with pytest.raises(Exception, match="DirectionalDerivative"):
+            equation.slopes(seed)
+        signal = "half" if outputs else "touch"
+        printed = "".join(capfd.readouterr())
+        assert f"is the signal '{signal}" in printed
+        assert "depends on a contact sensor and has none" in printed
