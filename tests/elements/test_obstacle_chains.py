@@ -62,9 +62,9 @@ CHAINS = {
         ({"cylinder": 0.2, "at": {"xyz": [-0.4, -0.08, 0], "rpy": [0.2, 0.1, 0]}}, "cylinder"),
         ({"cylinder": 0.15, "at": {"xyz": [0.4, -0.06, 0], "rpy": [-0.1, 0.2, 0]}}, "cylinder"),
     ],
-    "a cylinder and a sphere on named sides": [
+    "two cylinders on named sides": [
         ({"cylinder": 0.2, "at": {"xyz": [-0.4, 0.1, 0]}, "side": [0, 1, 0]}, "cylinder"),
-        ({"sphere": 0.2, "at": {"xyz": [0.4, -0.1, 0]}, "side": [0, -1, 0]}, "sphere"),
+        ({"cylinder": 0.2, "at": {"xyz": [0.4, -0.1, 0]}, "side": [0, -1, 0]}, "cylinder"),
     ],
     "a sphere and an ellipsoid": [
         ({"sphere": 0.2, "at": {"xyz": [-0.4, -0.08, 0]}}, "sphere"),
@@ -76,7 +76,7 @@ CHAINS = {
     ],
     "three obstacles": [
         ({"cylinder": 0.2, "at": {"xyz": [-0.6, -0.1, 0]}, "side": [0, 1, 0]}, "cylinder"),
-        ({"sphere": 0.2, "at": {"xyz": [0.0, 0.15, 0.05]}, "side": [0, -1, 0]}, "sphere"),
+        ({"sphere": 0.2, "at": {"xyz": [0.0, 0.15, 0.05]}}, "sphere"),
         ({"cylinder": 0.15, "at": {"xyz": [0.55, -0.1, 0]}, "side": [0, 1, 0]}, "cylinder"),
     ],
 }
@@ -208,6 +208,7 @@ def test_a_spring_over_several_moving_obstacles_keeps_energy(tmp_path):
 
 POINT = '{ body = "world" }'
 BALL = '{ body = "link", sphere = 0.1 }'
+SIDED = '{ body = "link", sphere = 0.1, side = [1, 0, 0] }'
 
 
 @pytest.mark.parametrize(
@@ -223,6 +224,15 @@ BALL = '{ body = "link", sphere = 0.1 }'
         (
             '{ body = "link", torus = [0.1, 0.01], inside = true }',
             "belongs to a sphere or cylinder",
+        ),
+        (f"{BALL}, {SIDED}", "path[2].side"),
+        (
+            f'{SIDED}, {{ body = "link", cylinder = 0.1 }}',
+            "is that of a sphere or ellipsoid beside another obstacle",
+        ),
+        (
+            f'{BALL}, {{ body = "link", ellipsoid = [0.1, 0.2, 0.1], side = [1, 0, 0] }}',
+            "remove it, or put a point between the obstacles",
         ),
         (", ".join([BALL] * 5), "is obstacle 5 between two points, and there may be 4"),
         (

@@ -203,7 +203,7 @@ class PathReader:
 
     def _obstacles(self, path: Element, nodes: list[Node], owner: str) -> dict[int, list[PathPart]]:
         """Return the obstacles after points, by number, in the order in which the path meets them."""
-        found: dict[int, list[Surface]] = {}
+        found: dict[int, list[tuple[Element, Surface]]] = {}
         wraps = [w for tag in ("PathWrapSet", "MuscleWrapSet") for w in members(path, tag)]
         for wrap in wraps:
             surface = self._surface(wrap, owner)
@@ -222,8 +222,25 @@ class PathReader:
                 reason = f"lies between the same points as {MOST_OBSTACLES} others"
                 self._leave(wrap, surface, owner, reason)
             for k in free:
-                found.setdefault(k, []).append(surface)
-        return {k: self._parts_of(surfaces, nodes, k) for k, surfaces in found.items()}
+                found.setdefault(k, []).append((wrap, surface))
+        return {
+            k: self._parts_of(self._solved(own, nodes, k, owner), nodes, k)
+            for k, own in found.items()
+        }
+
+    def _solved(
+        self, wraps: Sequence[tuple[Element, Surface]], nodes: list[Node], segment: int, owner: str
+    ) -> list[Surface]:
+        """Return the surfaces of a segment, without spheres and ellipsoids with a side beside others."""
+        left = [surface for _, surface in wraps]
+        for wrap, surface in reversed(wraps):
+            if len(left) == 1:
+                break
+            if surface.kind != "cylinder" and self._takes_sides(surface, nodes, segment):
+                reason = "its quadrant counts, and another surface lies between the same points"
+                self._leave(wrap, surface, owner, reason)
+                left.remove(surface)
+        return left
 
     def _parts_of(
         self, surfaces: Sequence[Surface], nodes: list[Node], segment: int

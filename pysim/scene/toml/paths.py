@@ -56,7 +56,7 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
 
 
 def check_parts(tables: Sequence[PathPoint], path: Steps, problems: Problems) -> None:
-    """Report a path with too few points, obstacles that are not between two points, and strands before the first."""
+    """Report a path with too few points, parts out of place, sides that are not solved, and strands before it."""
     if len(tables) == 1:
         problems.add((*path, "path"), "has one point; a path needs two or more")
     if tables and "multiplicity" in tables[0].model_fields_set:
@@ -76,3 +76,8 @@ def check_parts(tables: Sequence[PathPoint], path: Steps, problems: Problems) ->
         elif run > MOST_OBSTACLES:
             problem = f"is obstacle {run} between two points, and there may be {MOST_OBSTACLES}"
             problems.add((*path, "path", k), f"{problem}; put a point between them")
+        is_sided = tables[k].side is not None and tables[k].cylinder is None
+        if is_sided and inner and any(tables[n].is_obstacle for n in (k - 1, k + 1)):
+            problem = "is that of a sphere or ellipsoid beside another obstacle, and only cylinders"
+            remedy = "have one there; remove it, or put a point between the obstacles"
+            problems.add((*path, "path", k, "side"), f"{problem} {remedy}")

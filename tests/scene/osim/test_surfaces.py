@@ -6,6 +6,7 @@ Oracles: OpenSim 4.6, which wraps over a cylinder instead of the torus; shortest
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -68,6 +69,39 @@ def test_a_path_over_two_surfaces_is_the_shortest(tmp_path):
 
     wanted = wrapping.over_several(a, b, [ring, rod], np.array([[0.0, 0.02, 0.01]]))
     assert found[4] == pytest.approx(wanted, abs=1e-9)
+
+
+BALL = """<WrapEllipsoid name="ring">
+<xyz_body_rotation>0 0 0</xyz_body_rotation>
+<translation>-0.2 0.12 0</translation>
+<dimensions>{sizes}</dimensions>
+<quadrant>{quadrant}</quadrant>
+</WrapEllipsoid>"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [("sphere", "0.06 0.06 0.06"), ("ellipsoid", "0.06 0.05 0.05")]
+)
+def test_a_ball_whose_far_side_is_named_is_left_out_beside_others(tmp_path, kind, sizes):
+    """The straight line runs below the centre of the ball: -y is its near side, and y the far one."""
+    for quadrant, kinds in (
+        ("y", ["point", "cylinder", "point"]),
+        ("-y", ["point", kind, "cylinder", "point"]),
+    ):
+        ball = BALL.format(sizes=sizes, quadrant=quadrant)
+        text = re.sub(r"<WrapTorus.*?</WrapTorus>", ball, TEXT, flags=re.DOTALL)
+        (tmp_path / "m.osim").write_text(text, "utf-8")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            (band,) = read_model(tmp_path / "m.osim").forces
+        assert [part.kind for part in band.path] == kinds
+        assert not any(any(part.side) for part in band.path)
+        left = "its quadrant counts, and another surface lies between the same points"
+        assert any(left in str(own.message) for own in caught) == (quadrant == "y")
+        (tmp_path / "m.osim").write_text(without(text, "w1"), "utf-8")
+        (band,) = read_model(tmp_path / "m.osim").forces
+        assert [part.kind for part in band.path] == ["point", kind, "point"]
+        assert any(band.path[1].side) == (quadrant == "y")
 
 
 def test_a_torus_with_a_thick_tube_is_reported(tmp_path):
