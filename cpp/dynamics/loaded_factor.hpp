@@ -2,14 +2,15 @@
 // into its articulated inertia, what is added on a coordinate into D.
 //
 //     IA = M + Σ X* G X      D = SᵀU + I_r + diagonal      K = U D⁻¹      IA_P += X_PB* (IA − K Uᵀ) X_BP
-//     (A + Σ JᵀGJ + E) x = τ + Σ Jᵀ F:   u = τ − SᵀpA,  pA_P += X_PB* (pA + K u)  with pA = −F;  x = D⁻¹u
-//     − Kᵀ a
+//     (A + Σ JᵀGJ + E) x = τ + Σ Jᵀ F:   u = τ − SᵀpA,  pA_P += X_PB* (pA + K u)  with pA = −F
+//                                        x = D⁻¹u − Kᵀ a
 //
 // Entries of E beside the diagonal couple coordinates of one joint: these are eliminated in the space of the
 // body's motions and the joint's coordinates, where a column is (S_i, e_i) and the inertia
 //
-//     ⎡ IA  X ⎤                U_i = IA S_i + X_i      c_ji = S_iᵀ X_j + E_ji,  j < i      D = S_iᵀ U_i +
-//     S_iᵀ X_i + E_ii ⎣ Xᵀ  E ⎦                X_j −= U_i D⁻¹ c_ji     E_jk −= c_ji D⁻¹ c_ki
+//     ⎡ IA  X ⎤      U_i = IA S_i + X_i      c_ji = S_iᵀ X_j + E_ji,  j < i
+//     ⎣ Xᵀ  E ⎦      D = S_iᵀ U_i + S_iᵀ X_i + E_ii
+//                    X_j −= U_i D⁻¹ c_ji     E_jk −= c_ji D⁻¹ c_ki
 //
 // The matrix is never formed: a solution costs one articulated-body recursion [Featherstone 2008,
 // section 7.3; Sathya, Carpentier 2024].

@@ -1,4 +1,5 @@
-// Shortest path between two points over several obstacles, one after the other.
+// Locally shortest path between two points over several obstacles, one after the other. Its sides are those
+// of straight lines; where one changes, the length may jump.
 //
 //     L(c) = L₁(a, c₁) + L₂(c₁, c₂) + … + L_m(c_m₋₁, b)     ∂L/∂c_i = u_i − w_i+1 = 0
 //
