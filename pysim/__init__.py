@@ -9,6 +9,7 @@ Importing pysim loads NumPy and the engine; everything heavier loads when it is 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pysim.child_process import leave_out_working_folder, runs_as_module
@@ -218,6 +219,8 @@ _MODULES = (
     "trajectory",
 )
 
+_PACKAGES = {"gym": "gymnasium", "jax": "jax", "torch": "torch"}  # that modules need
+
 
 if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
 
@@ -245,5 +248,6 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
         return list(getattr(import_module("pysim.algorithms"), "__all__", ()))
 
     def __dir__() -> list[str]:
-        special = {name for name in globals() if name.startswith("__")}
-        return sorted({*_OWN, *_algorithms(), *_MODULES} | special - {"__getattr__", "__dir__"})
+        special = {name for name in globals() if name.startswith("__")} - {"__getattr__", "__dir__"}
+        absent = {name for name, package in _PACKAGES.items() if find_spec(package) is None}
+        return sorted(({*_OWN, *_algorithms(), *_MODULES} | special) - absent)

@@ -29,8 +29,9 @@ struct Geodesic {
 /// many parts [Hairer, Nørsett and Wanner 1993, section II.14].
 ///
 ///     c_n = Π n²/(n² − m²) over m ≠ n        y = y₆ + Σ c_n (y_n − y₆)
-template <class Real>
+template <class S>
 struct StoermerRules {
+  using Real = typename S::Real;
   static constexpr int count = 6, padded = 16;  // a single world computes a full register of rules at once
   static constexpr Real sixth = Real(1) / 6;
   static constexpr Real parts[padded] = {1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
@@ -85,7 +86,7 @@ PYSIM_INLINE void stoermer_step(
 /// A step of length h, extrapolated.
 template <class S, class Equation>
 void extrapolated_step(const Equation& equation, S h, Geodesic<S>& course) {
-  using Rules = StoermerRules<typename S::Real>;
+  using Rules = StoermerRules<S>;
   constexpr int numbers = Geodesic<S>::numbers, count = Rules::count;
   S start[numbers];
   equation(course.y, start);

@@ -216,7 +216,7 @@ ERRORS = [
         "plot other.h5 q.slid -o a.png",
         "other.h5: unknown quantity 'q.slid'; did you mean 'q.slide'?",
     ),
-    ("export other.h5", "export: no format is given; write --csv"),
+    ("export other.h5", "export: no format is given; write --csv or --dxf"),
     (
         "view stone.toml other.h5",
         "stone.toml: is posed alone; leave out the other files, or give trajectories to compare",

@@ -464,9 +464,7 @@ def test_state_feedback_holds_a_double_pendulum_upright(tmp_path):
 
 def test_every_case_of_the_folder_is_a_test():
 
-    texts = [
-        file.read_text("utf-8") for file in FOLDER.parents[1].parent.glob("elements/test_*.py")
-    ]
+    texts = [file.read_text("utf-8") for file in FOLDER.parents[1].parent.glob("*/test_*.py")]
     named = "".join(texts).replace('f"wrap_{kind}"', '"wrap_cylinder" "wrap_sphere"')
     cases = sorted(file.stem for file in FOLDER.glob("*.json"))
     assert [name for name in cases if f'"{name}"' not in named] == []

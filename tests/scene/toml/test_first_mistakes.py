@@ -202,6 +202,6 @@ def test_a_trajectory_is_not_written_under_the_suffix_of_another_format() -> Non
 
 
 def test_dir_lists_public_names_alone() -> None:
-    assert {"TYPE_CHECKING", "annotations", "import_module"} & {*dir(pysim)} == set()
+    assert {"TYPE_CHECKING", "annotations", "import_module", "find_spec"} & {*dir(pysim)} == set()
     assert {"load_scene", "aba", "spatial"} <= {*dir(pysim)}
     assert np.all([hasattr(pysim, name) for name in dir(pysim)])
