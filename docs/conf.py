@@ -35,6 +35,7 @@ exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
+autodoc_mock_imports = ["jax", "torch"]  # of extras that this build does not need
 autodoc_member_order = "alphabetical"
 autodoc_typehints = "none"  # shapes and units are in the text
 autodoc_preserve_defaults = True
