@@ -151,3 +151,11 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     names = list(known)
     same = [name for name in names if name.lower() == word.lower()]
     return next(iter(same or difflib.get_close_matches(word, names, 1, likeness)), None)
+
+
+def without_package(error: ModuleNotFoundError, package: str, extra: str) -> ModuleNotFoundError:
+    """Return the error of `pysim.EXTRA` without its package; another one that is missing keeps its own message."""
+    if error.name != package:
+        return error
+    remedy = f'is needed by pysim.{extra}; run `pip install "pysim-multibody[{extra}]"`'
+    return ModuleNotFoundError(f"{package}: {remedy}", name=package)

@@ -19,7 +19,7 @@ import numpy as np
 from pysim.environments.environment import Environment
 from pysim.environments.learning_settings import warn_without_reward
 from pysim.environments.transition import Transition
-from pysim.errors import SimulationError, did_you_mean
+from pysim.errors import SimulationError, did_you_mean, without_package
 from pysim.scene import read_environment
 
 try:
@@ -29,11 +29,8 @@ try:
     from gymnasium.vector.utils import batch_space
 
     from pysim.environments.spaces import spaces_of
-except ModuleNotFoundError as error:  # another one that is missing keeps its own message
-    if error.name != "gymnasium":
-        raise
-    remedy = 'is needed by pysim.gym; run `pip install "pysim-multibody[gym]"`'
-    raise ModuleNotFoundError(f"gymnasium: {remedy}", name="gymnasium") from None
+except ModuleNotFoundError as error:
+    raise without_package(error, "gymnasium", "gym") from None
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

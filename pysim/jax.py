@@ -16,15 +16,13 @@ import numpy as np
 
 from pysim.analysis.array_rollout import ArrayRollout
 from pysim.analysis.gradients import MEMORY
+from pysim.errors import without_package
 
 try:
     import jax
     import jax.numpy as jnp
-except ModuleNotFoundError as error:  # another one that is missing keeps its own message
-    if error.name != "jax":
-        raise
-    remedy = 'is needed by pysim.jax; run `pip install "pysim-multibody[jax]"`'
-    raise ModuleNotFoundError(f"jax: {remedy}", name="jax") from None
+except ModuleNotFoundError as error:
+    raise without_package(error, "jax", "jax") from None
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,15 +12,13 @@ import numpy as np
 
 from pysim.analysis.array_rollout import ArrayRollout
 from pysim.analysis.gradients import MEMORY
+from pysim.errors import without_package
 
 try:
     import torch
     from torch.autograd.function import once_differentiable
-except ModuleNotFoundError as error:  # another one that is missing keeps its own message
-    if error.name != "torch":
-        raise
-    remedy = 'is needed by pysim.torch; run `pip install "pysim-multibody[torch]"`'
-    raise ModuleNotFoundError(f"torch: {remedy}", name="torch") from None
+except ModuleNotFoundError as error:
+    raise without_package(error, "torch", "torch") from None
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

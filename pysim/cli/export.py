@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pysim.cli.files import check_replaced
 from pysim.cli.messages import print_line
 from pysim.errors import PysimError
 from pysim.trajectory.drawing import drawn_frames
@@ -26,8 +27,7 @@ def export_numbers(trajectory: Path, options: TableOptions) -> None:
         given = "two formats are" if options.csv else "no format is"
         raise PysimError("export", f"{given} given; write --csv or --dxf")
     path = options.output or trajectory.with_suffix(".csv" if options.csv else ".dxf")
-    if path.exists() and not options.overwrite:
-        raise PysimError(str(path), "exists and is not overwritten; pass --overwrite to replace it")
+    check_replaced(path, overwrite=options.overwrite)
     found = load_for_pictures(trajectory)
     if options.csv:
         found.to_csv(path, options.frames, overwrite=True)

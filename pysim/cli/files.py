@@ -29,5 +29,11 @@ def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:
     raise PysimError(str(path), f"no such command or file{_hint(str(path), [*app, *near])}")
 
 
+def check_replaced(path: Path, *, overwrite: bool) -> None:
+    """Reject the name of a file that exists, unless it is to be replaced."""
+    if path.exists() and not overwrite:
+        raise PysimError(str(path), "exists and is not overwritten; pass --overwrite to replace it")
+
+
 def _hint(word: str, known: list[str]) -> str:
     return did_you_mean(word, known) if known else ""

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pysim.cli.files import check_replaced
 from pysim.cli.messages import print_line
 from pysim.cli.run import parse_overrides
-from pysim.errors import PysimError
 from pysim.fmu import write_fmu
 from pysim.simulation import load_scene
 
@@ -23,10 +23,7 @@ def write_scene(path: Path, options: FmuOptions) -> None:
         PysimError: the file exists and is not to be replaced, or the scene cannot run without Python.
     """
     target = options.output or Path(path.stem + ".fmu")
-    if target.exists() and not options.overwrite:
-        raise PysimError(
-            str(target), "exists and is not overwritten; pass --overwrite to replace it"
-        )
+    check_replaced(target, overwrite=options.overwrite)
     overrides = parse_overrides(options.overrides, options.unset)
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
     patterns = {name: getattr(options, name) or None for name in ("inputs", "outputs")}

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import TrajectoryError
 from pysim.render.camera import upright
 from pysim.render.colors import linear_rgba
 from pysim.render.drawable import to_trajectory
-from pysim.render.exports.web_page import FPS, check_fps, frame_times
+from pysim.render.exports.web_page import FPS, check_export, frame_times
 from pysim.render.exports.web_recording import to_trimesh
 from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
@@ -96,9 +95,7 @@ def _glb(run: Trajectory, fps: float, mesh_dirs: Sequence[str | PathLike[str]]) 
     library: Any = package  # its functions have no types
     export_glb: Any = writer.export_glb
 
-    if len(run) == 0:
-        raise TrajectoryError(run.source, "has no rows to export; the run stopped before its first")
-    check_fps(fps)
+    check_export(run, fps)
     times = frame_times([run], fps)
     scene = library.Scene(base_frame="base")
     stage = np.eye(4)

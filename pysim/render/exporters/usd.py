@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import PysimError, TrajectoryError
+from pysim.errors import PysimError
 from pysim.render.camera import upright
 from pysim.render.colors import body_color, display_rgba, linear_rgba
 from pysim.render.drawable import to_trajectory
-from pysim.render.exports.web_page import FPS, check_fps, frame_times
+from pysim.render.exports.web_page import FPS, check_export, frame_times
 from pysim.render.exports.web_recording import MOST_TRIANGLES
 from pysim.render.meshes import DrawnShape, body_shapes, decimated, merged
 from pysim.render.options import render_options
@@ -63,9 +63,7 @@ def usd(
         PysimError: usd-core is missing, a number is wrong, or the file cannot be written.
     """
     run = to_trajectory(trajectory, "usd")
-    if len(run) == 0:
-        raise TrajectoryError(run.source, "has no rows to export; the run stopped before its first")
-    check_fps(fps)
+    check_export(run, fps)
     pxr = _pxr()
     with replacing(path, SUFFIXES) as draft:
         stage = _stage(pxr, run, fps, mesh_dirs)

@@ -112,6 +112,13 @@ def check_fps(fps: float) -> None:
         raise PysimError("fps", f"must be between 0 and 240 [1/s], got {fps:g}")
 
 
+def check_export(run: Trajectory, fps: float) -> None:
+    """Reject a run without rows, and frames of a second that no screen shows."""
+    if len(run) == 0:
+        raise TrajectoryError(run.source, "has no rows to export; the run stopped before its first")
+    check_fps(fps)
+
+
 class Page:
     """A run that a notebook plays, in a frame of its own."""
 
