@@ -334,18 +334,15 @@ class Parameters:
             raise SimulationError(
                 "by", f"{problem}; take worlds of one scene, and write their parameters"
             )
-        if any(own.kind not in ("body", "materials", "contact") for own in self._chosen.values()):
-            worlds.parameters.differ_in(by)
+        worlds.parameters.open(by)
         self._slopes = {path: worlds.parameters.slopes(path, _PART) for path in by}
         if not by:
             return
         numbers = worlds.parameters.numbers
         place = np.full(len(numbers.values), -1)  # of the cotangents, by number
-        varied = worlds._records.varied.places  # noqa: SLF001
         bodies, laws = numbers.tables["bodies"][0], numbers.tables["laws"][0]
         law = laws.place + np.arange(laws.size * laws.records)
         theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
-        place[varied] = 10 * bodies.records + law.size + np.arange(len(varied))
         place[law] = 10 * bodies.records + np.arange(law.size)
         place[(theta + np.arange(10)).ravel()] = np.arange(10 * bodies.records)
         unread = np.zeros(len(place), bool)
@@ -354,10 +351,13 @@ class Parameters:
                 unread[table.place : table.place + table.size * table.records] = True
         for path, (places, slopes) in self._slopes.items():
             used = (slopes != 0).any(axis=(0, 1)) & ~unread[places]
-            if (place[places[used]] < 0).any():
-                problem = "changes numbers of the steps that have no gradient"
-                raise SimulationError(f"by: {path}", f"{problem}; leave it out")
-            self._slopes[path] = place[places[used]], slopes[:, :, used]
+            self._slopes[path] = places[used], slopes[:, :, used]
+        used = np.concatenate([places for places, _ in self._slopes.values()])
+        worlds.parameters.differ_in(used[place[used] < 0])
+        varied = worlds._records.varied.places  # noqa: SLF001
+        others = place[varied] < 0
+        place[varied[others]] = 10 * bodies.records + law.size + np.flatnonzero(others)
+        self._slopes = {path: (place[at], slopes) for path, (at, slopes) in self._slopes.items()}
 
     def of_surfaces(self) -> list[str]:
         """Return the paths of numbers of materials and contacts."""

@@ -143,8 +143,8 @@ class VariedNumbers:
     def set(self, worlds: NDArray[np.intp], places: NDArray[np.intp], numbers: Array) -> None:
         """Give worlds numbers (k, places)."""
         if len(places):
-            columns = self._columns(places)  # which replaces the values where they lack some
-            self.values[worlds[:, None], columns] = numbers
+            self.widen(places)
+            self.values[worlds[:, None], self._column_of[places]] = numbers
 
     def set_scenes(self, found: Sequence[SceneNumbers], scenes: Sequence[Scene]) -> None:
         """Give every world the numbers of its scene."""
@@ -188,20 +188,18 @@ class VariedNumbers:
         finally:
             _engine.vary_states(scene.model, None, numbers, forces)
 
-    def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the columns of places, for which there is room from now on."""
+    def widen(self, places: NDArray[np.intp]) -> None:
+        """Have columns for places; those that are new hold the numbers of the scene."""
         start = self._listed[0]
         if not len(self._column_of):
             self._column_of = np.full(len(start), -1)
-        columns = self._column_of[places]
-        if columns.min() >= 0:
-            return columns
+        if self._column_of[places].min(initial=0) >= 0:
+            return
         known = np.union1d(self.places, places).astype(np.int64)
         numbers = np.tile(start[known], (self.count, 1))
         numbers[:, np.searchsorted(known, self.places)] = self.values
         self.places, self.values = known, numbers
         self._column_of[known] = np.arange(len(known))
-        return self._column_of[places]
 
 
 def _distances(scene: Scene) -> Array:

@@ -133,28 +133,18 @@ class VariedScene:
     def _of_scenes(
         self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
     ) -> list[Changed]:
-        """Return the numbers that follow from lengths, of scenes that are read again."""
+        """Return the numbers in which scenes differ that are read again for their lengths."""
         names = [name for name in values if known[name].of_whole_scene]
         if any(values[name].dtype == object for name in names):
             problem = "the scene is read again for each value"
             raise SimulationError(f"parameters: {', '.join(names)}", f"{problem}; leave it out")
-        rows = [
-            self._numbers({known[name]: x[k] for name, x in values.items()}) for k in range(count)
+        scenes = [
+            self.compiled_open({known[name]: x[k] for name, x in values.items()})
+            for k in range(count)
         ]
-        places = self.places_of([known[name] for name in names])
-        return [Changed(places, np.array(rows)[:, places])]
-
-    def places_of(self, lengths: Sequence[Parameter]) -> NDArray[np.intp]:
-        """Return the places of the numbers that follow from lengths of rods."""
-        start, places = self._numbers({p: p.start for p in lengths}), np.zeros(0, int)
-        for share in (0.987, 1.009):
-            other = self._numbers({p: share * p.start for p in lengths})
-            places = np.union1d(places, np.flatnonzero(other != start))
-        return places
-
-    def _numbers(self, values: Mapping[Parameter, Array]) -> Array:
-        """Return the engine's numbers in a world with these values (size,)."""
-        return numbers_of(self.compiled_open(values)).numbers
+        rows = np.array([numbers_of(scene).numbers for scene in scenes])
+        places = np.flatnonzero((rows != rows[0]).any(axis=0))
+        return [Changed(places, rows[:, places])]
 
     # ---------------------------------------------------------------------------------------------------- bodies
 

@@ -339,24 +339,25 @@ class WorldParameters(Mapping[str, Any]):
         self._records.set_model(model)
         return True
 
-    def differ_in(self, paths: Sequence[str]) -> None:
-        """Let worlds differ in numbers, which have their places in the engine from now on.
+    def open(self, paths: Sequence[str]) -> list[Parameter]:
+        """Return parameters; fields of elements are numbers of programs from now on.
 
         Raises:
             SimulationError: there is no such number, or Python computes with it.
         """
         for path in paths:
             self._array(path)
-        every, found = np.arange(self._records.count), [self._paths.find(path) for path in paths]
-        self._accept([own.name for own in found], every)
-        lengths = [own for own in found if own.of_whole_scene]
-        if lengths:
-            places, varied = self._scene.places_of(lengths), self._records.varied
-            varied.set(every, places, np.array([varied.of(int(k))[places] for k in every]))
-            varied.lend(self._records.engine)
+        if self._elements:
+            self._accept(list(self._values), np.arange(self._records.count))
+        return [self._known[self._paths.find(path).name] for path in paths]
+
+    def differ_in(self, places: NDArray[np.intp]) -> None:
+        """Let worlds differ in numbers at places of the engine from now on."""
+        self._records.varied.widen(places)
+        self._records.varied.lend(self._records.engine)
 
     def slopes(self, path: str, part: float) -> tuple[NDArray[np.intp], Array]:
-        """Return places of the engine's numbers that follow from a parameter, and their derivatives by it.
+        """Return places of the engine's numbers, and their derivatives by a parameter; at other places they are 0.
 
         Args:
             path: of the parameter.
@@ -371,17 +372,14 @@ class WorldParameters(Mapping[str, Any]):
         values.setdefault(parameter.name, parameter.start[None])
         count = max(len(own) for own in values.values())
         values = {name: np.broadcast_to(own, (count, own.shape[1])) for name, own in values.items()}
-        own, size = values[parameter.name], len(parameter.start)
-        steps = part * np.where(own == 0, 1.0, np.abs(own))
-        found: list[Array] = []
-        for share in (1.0, -1.0, 0.5, -0.5):
-            moved = {name: np.repeat(x, size, axis=0) for name, x in values.items()}
-            moved[parameter.name] += (
-                share * np.tile(np.eye(size), (count, 1)) * np.repeat(steps, size, axis=0)
-            )
-            changed = self._scene.changed(known, moved, {parameter.name}, count * size)
-            found.append(np.concatenate([x.values for x in changed], axis=1))
-        up, down, half_up, half_down = (x.reshape(count, size, -1) for x in found)
+        middle, size = values[parameter.name], len(parameter.start)
+        steps = part * np.where(middle == 0, 1.0, np.abs(middle))
+        moved = {name: np.tile(np.repeat(x, size, axis=0), (4, 1)) for name, x in values.items()}
+        along = np.tile(np.eye(size), (count, 1)) * np.repeat(steps, size, axis=0)
+        moved[parameter.name] += np.kron([[1.0], [-1.0], [0.5], [-0.5]], along)
+        changed = self._scene.changed(known, moved, {parameter.name}, 4 * count * size)
+        rows = np.concatenate([x.values for x in changed], axis=1)
+        up, down, half_up, half_down = rows.reshape(4, count, size, -1)
         places = np.concatenate([x.places for x in changed])
         return places, (8 * (half_up - half_down) - (up - down)) / (6 * steps[:, :, None])
 
@@ -400,12 +398,8 @@ class WorldParameters(Mapping[str, Any]):
         Raises:
             SimulationError: there is no such number, or Python computes with it.
         """
-        for path in paths:
-            self._array(path)
-        if self._elements:
-            self._accept(list(self._values), np.arange(self._records.count))
-        found = [self._known[self._paths.find(path).name] for path in paths]
-        return found, number_program(self._scene, found)
+        parameters = self.open(paths)
+        return parameters, number_program(self._scene, parameters)
 
     def engine_numbers(self, k: int) -> Array:
         """Return all numbers of the engine in a world."""
