@@ -97,7 +97,7 @@ def read_scenes(
     package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> Iterator[SceneSpec]:
     """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
-    from pysim.scene.toml.many_worlds.worlds import read_toml_worlds
+    from pysim.scene.toml.world_specs import read_toml_worlds
 
     _check_flag(allow_code)
     file = located(path, package_dirs)

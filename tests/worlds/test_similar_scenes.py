@@ -16,8 +16,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimError
-from pysim.scene.toml import reader
-from pysim.scene.toml.many_worlds import worlds
+from pysim.scene.toml import reader, world_specs
 from pysim.worlds.loading import SceneCompiler
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
         counts["compiled"] += scene is None
         return scene
 
-    monkeypatch.setattr(worlds, "read_tables", counted)
+    monkeypatch.setattr(world_specs, "read_tables", counted)
     monkeypatch.setattr(SceneCompiler, "_changed", counted_scene)
     x = np.linspace(1, 1.1, 8)
     path = tmp_path / "pendulum.toml"
@@ -377,3 +376,44 @@ def test_attached_robots_of_other_masses_have_the_programs_of_load_scene() -> No
             own = {name: values[k] for name, values in keys.items()}
             assert_same_bits(scene, pysim.load_scene(path, own))
     assert scenes[1].signals is scenes[0].signals
+
+
+def test_copies_of_a_model_have_the_numbers_of_its_table(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They are changed in place; a start of the model is read in full."""
+    path = tmp_path / "copies.toml"
+    body = "{ mass = 2.0, com = [0, 0, -0.1], inertia = { xx = 0.1, yy = 0.1, zz = 0.1 } }"
+    text = f"""
+[[model]]
+file = "pendulum.toml"
+name = "p"
+count = 2
+offset = {{ xyz = [0.5, 0, 0] }}
+body.upper = {body}
+joint.elbow = {{ damping = 0.1, limits = {{ lower = -1.0, upper = 1.0 }} }}
+start.elbow = 0.2
+"""
+    path.write_text(text, "utf-8")
+    (tmp_path / "pendulum.toml").write_text(PENDULUM.read_text("utf-8"), "utf-8")
+    count, read = [0], reader.read_tables
+
+    def counted(*arguments: Any, **keys: Any) -> Any:
+        count[0] += 1
+        return read(*arguments, **keys)
+
+    monkeypatch.setattr(world_specs, "read_tables", counted)
+    keys = {
+        "model[0].body.upper.mass": [2.0, 2.5],
+        "model[0].body.upper.com[0]": [0.0, 0.01],
+        "model[0].joint.elbow.damping": [0.1, 0.3],
+        "model[0].joint.elbow.limits.upper": [1.0, 0.9],
+    }
+    for more, full in (({}, 1), ({"model[0].start.elbow": [0.2, 0.3]}, 2)):
+        count[0], overrides = 0, keys | more
+        scenes = pysim.load_scenes(path, overrides)
+        assert count[0] == full
+        for k, scene in enumerate(scenes):
+            own = {name: values[k] for name, values in overrides.items()}
+            assert_same_bits(scene, pysim.load_scene(path, own))
+    assert scenes[1].model.total_mass - scenes[0].model.total_mass == pytest.approx(1.0)

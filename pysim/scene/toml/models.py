@@ -102,7 +102,7 @@ class ModelReader:
             for name in {"offset"} & table.model_fields_set:
                 problem = "is for several copies; give count, or leave it out"
                 self.problems.add((*path, name), problem, of_key=True)
-            prefix = f"{table.name}/" if table.name else ""
+            (prefix,) = prefixes(table)
             placed = Attachment(prefix, table.parent, table.at.matrix).of(parts)
             return self._commanded(placed, prefix, table, path)
         if table.name is None:
@@ -114,8 +114,7 @@ class ModelReader:
             self.problems.add((*path, "count"), problem)
             return Parts()
         at, together = table.at.matrix, Parts()
-        for k in range(table.count):
-            prefix = f"{table.name}_{k}/"
+        for prefix in prefixes(table):
             placed = Attachment(prefix, table.parent, at).of(parts)
             together = joined(together, self._commanded(placed, prefix, table, path))
             at = at @ table.offset.matrix
@@ -367,6 +366,13 @@ class ModelReader:
             problem = f"the file has no {what} {name!r}{did_you_mean(name, known)}"
             self.problems.add(at, problem, of_key=True)
         return name in known
+
+
+def prefixes(table: Model) -> list[str]:
+    """Return what the names of a model's parts begin with in the scene, for each of its copies."""
+    if table.count is not None:
+        return [f"{table.name}_{k}/" for k in range(table.count)]
+    return [f"{table.name}/" if table.name else ""]
 
 
 def joined(first: Parts, second: Parts) -> Parts:

@@ -53,7 +53,6 @@ from pysim.scene.toml.includes import (
 )
 from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.keyframes import read_keyframes, started
-from pysim.scene.toml.many_worlds.table_cache import TableCache
 from pysim.scene.toml.models import ModelReader, joined
 from pysim.scene.toml.names import check_names, names_by_kind
 from pysim.scene.toml.number_texts import TABLE as PARAMETERS, check_new_parameters, replace_texts
@@ -66,6 +65,7 @@ from pysim.scene.toml.records.tables import SHARED_KEYS, Scene
 from pysim.scene.toml.rods import RodReader
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import INCLUDED, source_of
+from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:

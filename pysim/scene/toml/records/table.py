@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Union, cast, get_args, get_origin
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -36,6 +36,10 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
     spec_names: ClassVar[Mapping[str, str]] = {}
     is_flat: ClassVar[bool] = False
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the table, which is frozen: pydantic copies the default of a key for each table."""
+        return self
 
     def spec_fields(self, kind: type[Any]) -> dict[str, Any]:
         """Return the fields of a specification of a kind that the table gives."""

@@ -1,1 +1,0 @@
-"""Scene files read for many worlds that differ in numbers."""
