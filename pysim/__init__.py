@@ -8,6 +8,7 @@ Importing pysim loads NumPy and the engine; everything heavier loads when it is 
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ except ModuleNotFoundError:  # run from a clone's folder, which shadows the inst
 
     use_installed_engine(__path__)
     from pysim._engine import available_isas as available_isas, use_isa as use_isa
-from pysim.deprecation import renamed
 from pysim.errors import (
     IdentificationError as IdentificationError,
     JointError as JointError,
@@ -231,7 +231,9 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
         elif name in _MODULES:
             value = import_module(f"pysim.{name}")
         elif name in _RENAMED:  # not kept, so that every use is warned of
-            return renamed(f"pysim.{name}", "pysim", _RENAMED[name])
+            text = f"pysim.{name} is deprecated; use pysim.{_RENAMED[name]}"
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+            return getattr(import_module("pysim.algorithms"), _RENAMED[name])
         elif name == "__all__":
             value = sorted({*_OWN, *_algorithms()})
         elif name.startswith("_"):

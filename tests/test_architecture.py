@@ -23,7 +23,6 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
     for name in (
         "_source_tree",
         "child_process",
-        "deprecation",
         "errors",
         "habits",
         "files",
@@ -66,7 +65,6 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "gym",
         "fmu",
         "cli",
-        "compile",  # deprecated aliases
     )
 ]
 CPP_LAYERS = [

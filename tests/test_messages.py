@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import pysim
-import pysim.compile
 from pysim.events import Event
 from pysim.joints import Pose, spline
 from tests.scene_runs import SCENES
@@ -144,7 +143,6 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     "module 'pysim' has no attribute 'nothing'": lambda: pysim.nothing,  # type: ignore[attr-defined]
     "module 'pysim.algorithms' has no attribute 'nothing'": lambda: pysim.algorithms.nothing,  # type: ignore[attr-defined]
-    "module 'pysim.compile' has no attribute 'nothing'": lambda: pysim.compile.nothing,
 }
 
 

@@ -86,10 +86,6 @@ from pysim.algorithms.link_mesh import *
 from pysim.algorithms.reactions import *
 from pysim.algorithms.regressors import *
 from pysim.algorithms.vertex_derivatives import *
-from pysim.deprecation import renamed
-
-_RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
-
 
 if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
     __all__ = (
@@ -105,8 +101,3 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
         + regressors.__all__
         + vertex_derivatives.__all__
     )
-
-    def __getattr__(name: str) -> object:
-        if name in _RENAMED:
-            return renamed(f"pysim.algorithms.{name}", "pysim.algorithms", _RENAMED[name])
-        raise AttributeError(f"module 'pysim.algorithms' has no attribute {name!r}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.algorithms import passive_forces, rnea
-from pysim.deprecation import accepts_former_keyword
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.base_parameters import (
     BaseParameters,
@@ -84,22 +82,10 @@ class Identification:
         """Standard deviations of all unknowns (size,), the prior taken for a measurement."""
         return np.sqrt(np.maximum(np.diag(self.estimate.covariance), 0.0))
 
-    @property
-    def told(self) -> int:
-        """Deprecated name of `identifiable`."""
-        text = "Identification.told is deprecated; use Identification.identifiable"
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
-        return self.identifiable
-
     def resistance(self, name: str) -> Array:
         """Return an identified resistance (nv,)."""
         at = 10 * self.unknowns.blocks + self.unknowns.resistances.index(name) * self.model.nv
         return self.estimate.p[at : at + self.model.nv]
-
-
-Identification.__init__ = accepts_former_keyword(  # type: ignore[method-assign]
-    "Identification", "told", "identifiable"
-)(Identification.__init__)
 
 
 def identify(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -15,7 +14,6 @@ import numpy as np
 
 from pysim import _engine
 from pysim._engine import Shape
-from pysim.deprecation import accepts_former_keyword
 from pysim.errors import JointError, ModelError
 from pysim.habits import AttributesByHabit
 from pysim.inertia import theta_to_packed
@@ -81,7 +79,6 @@ class Model(AttributesByHabit, _engine.Model):
     copies.
     """
 
-    @accepts_former_keyword("Model", "ties", "connections")
     def __init__(
         self,
         descriptions: Sequence[JointDescription],
@@ -141,24 +138,6 @@ class Model(AttributesByHabit, _engine.Model):
     def name(self) -> str:
         """Name of the model in its file."""
         return self.spec.name
-
-    @property
-    def ties(self) -> Connections:
-        """Deprecated name of `connections`."""
-        warnings.warn("Model.ties is deprecated; use Model.connections", DeprecationWarning, 2)
-        return self.connections
-
-    @property
-    def planar(self) -> bool:
-        """Deprecated name of `planar_tree`."""
-        warnings.warn("Model.planar is deprecated; use Model.planar_tree", DeprecationWarning, 2)
-        return self.planar_tree
-
-    @property
-    def flat(self) -> bool:
-        """Deprecated name of `planar_loops`."""
-        warnings.warn("Model.flat is deprecated; use Model.planar_loops", DeprecationWarning, 2)
-        return self.planar_loops
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
@@ -434,12 +413,6 @@ class Model(AttributesByHabit, _engine.Model):
     def with_connections(self, connections: Connections) -> Model:
         """Return a copy with other loops, couplings and forces."""
         return self.replaced(connections=connections)
-
-    def with_ties(self, ties: Connections) -> Model:
-        """Deprecated name of `with_connections`."""
-        text = "Model.with_ties is deprecated; use Model.with_connections"
-        warnings.warn(text, DeprecationWarning, 2)
-        return self.with_connections(ties)
 
     def replaced(
         self,

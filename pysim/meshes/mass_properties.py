@@ -6,7 +6,6 @@ inside out) are repaired for the integral, with a warning.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -74,12 +73,6 @@ class MeshSolid:
         check_shells(surface, surface.faces)
         if len(self.faces) <= AFFORDABLE:
             check_crossings(surface)
-
-    def tell(self) -> None:
-        """Deprecated name of `warn_of_overlaps`."""
-        text = "MeshSolid.tell is deprecated; use MeshSolid.warn_of_overlaps"
-        warnings.warn(text, DeprecationWarning, 2)
-        self.warn_of_overlaps()
 
 
 def read_solid(

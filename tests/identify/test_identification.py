@@ -302,11 +302,6 @@ def test_a_motion_that_determines_too_few_parameters_is_reported(
     tau = pysim.rnea(panda, q, rest[:50], rest[:50]) - pysim.passive_forces(panda, q, rest[:50])
     found = identify(panda, make_samples(panda, still.t[:50], q, tau, rest[:50], rest[:50]))
     assert found.identifiable < 12
-    with pytest.warns(
-        DeprecationWarning,
-        match=r"^Identification\.told is deprecated; use Identification\.identifiable$",
-    ):
-        assert found.told == found.identifiable
     text = f"the motion identifies {found.identifiable} of 51 base parameters; the others are those of the prior; "
     assert found.notes == (text + "record a richer motion",)
     assert inertia.is_physical(found.theta).all()

@@ -87,4 +87,4 @@ def test_the_names_of_pysim_are_the_public_ones():
     private = [name for name in dir(pysim) if name.startswith("_") and not name.startswith("__")]
     assert private == []
     assert set(pysim.__all__) <= set(dir(pysim))
-    assert {"child_process", "deprecation", "errors"}.isdisjoint(dir(pysim))
+    assert {"child_process", "errors"}.isdisjoint(dir(pysim))
