@@ -158,17 +158,19 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
             allow_code=allow_code,
             package_dirs=package_dirs,
         )
-        own = self.environment
+        environment = self.environment
         self.mode = _mode(autoreset_mode)
         self.num_envs, self.render_mode = num_envs, _render_mode(render_mode)
         self._drawn = _worlds_to_draw(render_worlds, num_envs)
         self.metadata = self.metadata | {
-            "render_fps": round(1 / own.period),
+            "render_fps": round(1 / environment.period),
             "autoreset_mode": self.mode,
         }
-        warn_without_reward(own)
+        warn_without_reward(environment)
         self._has_groups = groups
-        self.single_observation_space, self.single_action_space = spaces_of(own, groups=groups)
+        self.single_observation_space, self.single_action_space = spaces_of(
+            environment, groups=groups
+        )
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._done, self._begun = np.zeros(num_envs, bool), False
@@ -218,7 +220,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         actions: Any,  # noqa: ANN401, an array
     ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Apply actions (num_envs, size) for a control period."""
-        own, info = self.environment, {}
+        environment, info = self.environment, {}
         begins = self._done.copy()
         if self.mode == AutoresetMode.DISABLED and begins.any():
             world = int(np.flatnonzero(begins)[0])
@@ -226,20 +228,20 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
             raise SimulationError(
                 "episodes", f"{problem}; reset them by options={{'reset_mask': …}}"
             )
-        transition = own.step(actions)
+        transition = environment.step(actions)
         observations, reward, terminated, truncated = transition
         if begins.any():  # their actions are left out
-            observations = own.reset(where=begins)
-            own.terms[begins] = 0.0
+            observations = environment.reset(where=begins)
+            environment.terms[begins] = 0.0
             reward = np.where(begins, 0.0, reward)
             terminated, truncated = terminated & ~begins, truncated & ~begins
         done = terminated | truncated
-        info = _terms(own, Transition(observations, reward, terminated, truncated))
+        info = _terms(environment, Transition(observations, reward, terminated, truncated))
         if self.mode == AutoresetMode.SAME_STEP and done.any():
             final = _final(self._seen(observations), done)
             info |= {"final_obs": final, "_final_obs": done.copy()}
             info |= {"final_info": {"terms": info["terms"]}, "_final_info": done.copy()}
-            observations = own.reset(where=done)
+            observations = environment.reset(where=done)
         self._done = done if self.mode != AutoresetMode.SAME_STEP else np.zeros_like(done)
         return self._seen(observations), reward, terminated, truncated, info
 
@@ -306,7 +308,7 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         if given.shape != self.action_space.shape:
             problem = f"must have shape {self.action_space.shape}, got {given.shape}"
             raise SimulationError("action", problem)
-        found = self.environment.step(given[None])
+        transition = self.environment.step(given[None])
         own = self.environment
         info: dict[str, Any] = {
             "terms": dict(zip(own.reward_names, own.terms[0].tolist(), strict=True))
@@ -314,10 +316,10 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         if own.levels is not None:
             info["level"] = int(own.levels[0])
         return (
-            self._seen(found.observations),
-            float(found.reward[0]),
-            bool(found.terminated[0]),
-            bool(found.truncated[0]),
+            self._seen(transition.observations),
+            float(transition.reward[0]),
+            bool(transition.terminated[0]),
+            bool(transition.truncated[0]),
             info,
         )
 

@@ -250,9 +250,9 @@ render view show plot draw: pysim.render.pose(scene.model, scene.state)
 @cache
 def habits(owner: str) -> dict[str, str]:
     """Return the expressions for names that `owner` ("pysim", "Model", …) does not have."""
-    found: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     if owner in {"Worlds", "Scene"}:  # which have a model
-        found = {
+        expressions = {
             name: expression.replace("model.", f"{owner.lower()}.model.")
             for name, expression in habits("Model").items()
             if "model." in expression and "pysim." not in expression
@@ -260,8 +260,8 @@ def habits(owner: str) -> dict[str, str]:
     for line in _TABLES[owner].split("\n"):
         names, _, expression = line.partition(": ")
         for name in names.split():
-            found[name] = expression
-    return found
+            expressions[name] = expression
+    return expressions
 
 
 def unknown_attribute(owner: str, name: str, known: Iterable[str]) -> UnknownAttributeError:

@@ -102,21 +102,21 @@ class ArrayRollout:
 
 def by_numbers(model: Model, q: Array, along: Array) -> Array:
     """Return derivatives (…, nq) by the numbers of q, from those along δ of q ⊕ δ: the inverse of `along_motions`."""
-    found = np.zeros_like(q)
+    cotangent = np.zeros_like(q)
     kinds: Any = model._types  # noqa: SLF001, kinds of the joints
     for kind, at_q, at_v in zip(kinds, model.q_offsets, model.v_offsets, strict=True):
         if at_q < 0:
             continue
         real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
-        found[..., at_q + real_q] = along[..., at_v + real_v]
+        cotangent[..., at_q + real_q] = along[..., at_v + real_v]
         for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
             first, end = at_q + quaternion, at_v + turn + count
             x, w = q[..., first : first + 3], q[..., first + 3 : first + 4]
             bar = along[..., end - 3 : end]  # 2 r ⊗ (bar, 0)
-            found[..., first : first + 3] = 2 * (w * bar + np.cross(x, bar))
-            found[..., first + 3] = -2 * (x * bar).sum(axis=-1)
+            cotangent[..., first : first + 3] = 2 * (w * bar + np.cross(x, bar))
+            cotangent[..., first + 3] = -2 * (x * bar).sum(axis=-1)
             if count == 6:
                 p = along[..., end - 6 : end - 3]
                 turned = p + 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
-                found[..., first - 3 : first] = turned
-    return found
+                cotangent[..., first - 3 : first] = turned
+    return cotangent

@@ -84,19 +84,19 @@ def find_notes(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list
 def _doubts(scene: Scene) -> list[Finding]:
     """Return the waypoints that end before the run, and gravity along +z."""
     spec, duration = scene.spec, scene.settings.duration
-    found = []
+    findings = []
     for block in spec.blocks:
         times: Sequence[float] = block.parameters.get("t", ()) if block.type == "waypoints" else ()
         if times and times[-1] < duration:
             text = f"signal {block.name!r} ends at {times[-1]:g} s and holds its last value until {duration:g} s"
-            found.append(Finding("note", block.where, text))
+            findings.append(Finding("note", block.where, text))
     g = spec.model.gravity
     grounds = spec.model.grounds
     if not grounds and g[2] > UPWARDS * math.hypot(*g):
         listed = ", ".join(f"{x:g}" for x in g)
         text = f"gravity [{listed}] [m/s²] acts along +z; write gravity = [0, 0, {-g[2]:g}] if z points upwards"
-        found.append(Finding("note", str(spec.path), text))
-    return found
+        findings.append(Finding("note", str(spec.path), text))
+    return findings
 
 
 def _unused(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list[Finding]:

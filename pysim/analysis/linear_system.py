@@ -122,17 +122,17 @@ class LinearSystem:
         if self.period is not None:
             with np.errstate(divide="ignore"):
                 values = np.log(values.astype(complex)) / self.period
-        found = []
+        modes = []
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         for s, vector in zip(values, vectors.T, strict=True):
             if not np.isfinite(s) or s.imag < -REAL * largest:
                 continue
             at = int(np.abs(vector).argmax())
             exact = complex(s.real, 0.0 if abs(s.imag) <= REAL * largest else s.imag)
-            found.append(
+            modes.append(
                 LinearMode(exact, np.asarray(vector / vector[at], complex), self.states[at])
             )
-        return sorted(found, key=lambda mode: (mode.natural_frequency, mode.s.real))
+        return sorted(modes, key=lambda mode: (mode.natural_frequency, mode.s.real))
 
     def reduced(self, states: Sequence[str]) -> LinearSystem:
         """Return the system of some of the states, on which the others do not act.
@@ -262,15 +262,15 @@ def independent_motions(
 
 def bracket(model: Model, v: Array) -> Array:
     """Return ad(v) (nv, nv): of rotations and displacements in their own frames, 0 of real coordinates."""
-    found = np.zeros((model.nv, model.nv))
+    matrix = np.zeros((model.nv, model.nv))
     for joint, first in zip(model.joints, model.v_offsets, strict=True):
         for at, count in find_joint(joint.type).turning if first >= 0 else ():
             k = first + at
             own = v[k : k + count]
             w = own[-3:]
             turn = np.cross(w, np.eye(3)).T
-            found[k + count - 3 : k + count, k + count - 3 : k + count] = turn
+            matrix[k + count - 3 : k + count, k + count - 3 : k + count] = turn
             if count == 6:
-                found[k : k + 3, k : k + 3] = turn
-                found[k : k + 3, k + 3 : k + 6] = np.cross(own[:3], np.eye(3)).T
-    return found
+                matrix[k : k + 3, k : k + 3] = turn
+                matrix[k : k + 3, k + 3 : k + 6] = np.cross(own[:3], np.eye(3)).T
+    return matrix

@@ -89,19 +89,19 @@ def ranges_of_motion(model: Model, start: ArrayLike) -> RangesOfMotion:
         problem = f"{tied[0]!r} makes coordinates depend on each other, and their ranges are those of single joints"
         raise ModelError(model.spec.where, f"{problem}; check the ranges of the model without it")
     q = np.asarray(start, float)
-    found = list(_ranges(model))
+    ranges = list(_ranges(model))
     shapes = _Shapes(model)
     rng = np.random.default_rng(0)
     random = np.tile(q, (SAMPLES, 1))
-    for own in found:
+    for own in ranges:
         random[:, own.index] = rng.uniform(own.lower, own.upper, SAMPLES)
-    alone = [_moved(q, own) for own in found]
+    alone = [_moved(q, own) for own in ranges]
     overlap = shapes.overlaps(np.vstack([q, *alone, random]))  # (configurations, pairs)
     at_start, by_joint, drawn = overlap[0], overlap[1:-SAMPLES], overlap[-SAMPLES:]
-    steps = by_joint.reshape(len(found), STEPS, len(shapes.pairs))
+    steps = by_joint.reshape(len(ranges), STEPS, len(shapes.pairs))
     coordinates = [
         _with_clear(own, q[own.index], mask & ~at_start, shapes.pairs)
-        for own, mask in zip(found, steps, strict=True)
+        for own, mask in zip(ranges, steps, strict=True)
     ]
     where = {body.name: body.where for body in model.spec.bodies}
     pairs = [
@@ -121,7 +121,7 @@ def ranges_of_motion(model: Model, start: ArrayLike) -> RangesOfMotion:
         len(overlap),
         len(shapes.pairs),
         shapes.missing,
-        tuple(_without_range(model, found)),
+        tuple(_without_range(model, ranges)),
     )
 
 
@@ -174,20 +174,20 @@ def _moved(q: Array, own: CoordinateRange) -> Array:
 
 
 def _with_clear(
-    own: CoordinateRange, start: float, mask: Mask, pairs: Sequence[ContactPair]
+    coordinate: CoordinateRange, start: float, mask: Mask, pairs: Sequence[ContactPair]
 ) -> CoordinateRange:
     """Return a range with its part about the start in which no pair of the mask (STEPS, pairs) overlaps."""
-    values = np.linspace(own.lower, own.upper, STEPS)
+    values = np.linspace(coordinate.lower, coordinate.upper, STEPS)
     hit = mask.any(axis=1)
     below, above = (np.flatnonzero(hit & side) for side in (values < start, values >= start))
-    lower = values[below[-1] + 1] if len(below) else own.lower
-    upper = values[above[0] - 1] if len(above) else own.upper
+    lower = values[below[-1] + 1] if len(below) else coordinate.lower
+    upper = values[above[0] - 1] if len(above) else coordinate.upper
     edges = [*below[-1:], *above[:1]]
     first = None
     if edges:
         pair = pairs[int(np.argmax(mask[edges[-1]]))]
         first = (pair.first, pair.second)
-    return replace(own, clear=(float(lower), float(upper)), first=first)
+    return replace(coordinate, clear=(float(lower), float(upper)), first=first)
 
 
 def _without_range(model: Model, found: list[CoordinateRange]) -> Iterator[str]:

@@ -174,7 +174,7 @@ def _judged(
 
 
 @contextmanager
-def recorded_warnings(found: list[str], *, shown: bool) -> Iterator[None]:
+def recorded_warnings(texts: list[str], *, shown: bool) -> Iterator[None]:
     """Append the texts of pysim's warnings, each once; they are printed as well if `shown`."""
     caught: list[warnings.WarningMessage] = []
     try:
@@ -184,8 +184,8 @@ def recorded_warnings(found: list[str], *, shown: bool) -> Iterator[None]:
     finally:
         for warning in caught:
             text, is_own = str(warning.message), issubclass(warning.category, PysimWarning)
-            is_new = not is_own or text not in found
-            found.extend([text] if is_own and is_new else [])
+            is_new = not is_own or text not in texts
+            texts.extend([text] if is_own and is_new else [])
             if is_new and (shown or not is_own):
                 warnings.warn_explicit(
                     warning.message, warning.category, warning.filename, warning.lineno
@@ -266,7 +266,7 @@ def print_omitted(omitted: tuple[str, ...]) -> None:
         print_line(f"  left out    {line}")
 
 
-def print_constraints(scene: Scene, found: Mobility | None) -> None:
+def print_constraints(scene: Scene, mobility: Mobility | None) -> None:
     """Print loops, couplings, forces and the mobility."""
     spec = scene.model.spec
     if not (spec.loops or spec.couplings or spec.forces):
@@ -285,8 +285,8 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
         kind = "coupling" if c.signal is None else "signal"
         rows.append((c.name, kind, ", ".join((*c.terms, *c.inputs)), c.signal or ""))
     print_columns(("tie", "type", "between", "and"), rows)
-    if found is not None:
-        print_line(f"  mobility    {found}")
+    if mobility is not None:
+        print_line(f"  mobility    {mobility}")
         print_assembly(scene)
         print_reactions(scene)
 

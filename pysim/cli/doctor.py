@@ -54,7 +54,7 @@ def print_tree(spec: ModelSpec) -> None:
 def print_report(
     path: Path,
     model: Model,
-    found: Sequence[Finding],
+    findings: Sequence[Finding],
     scene: Scene | None = None,
     mobility: Mobility | None = None,
     bounds: StepBounds | None = None,
@@ -86,7 +86,7 @@ def print_report(
         "loops": [loop.name for loop in spec.loops],
         "couplings": [coupling.name for coupling in spec.couplings],
         "omitted": list(spec.omitted),
-        "findings": [asdict(finding) for finding in found],
+        "findings": [asdict(finding) for finding in findings],
     }
     if environment is not None:
         report["environment"] = environment

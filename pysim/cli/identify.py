@@ -76,31 +76,36 @@ def _read(path: Path, data: Path, options: IdentifyOptions) -> tuple[Model, Samp
     return scene.model, read_samples(scene.model, data, window=options.window)
 
 
-def print_fit(found: Identification) -> None:
+def print_fit(identification: Identification) -> None:
     """Print how well the equations hold, before and after."""
-    left_out = found.cross_validation.mean(axis=0) if len(found.cross_validation) else None
+    left_out = (
+        identification.cross_validation.mean(axis=0)
+        if len(identification.cross_validation)
+        else None
+    )
     rows = [
         (
             name,
-            f"{found.residual_before[j]:.4g}",
-            f"{found.residual[j]:.4g}",
+            f"{identification.residual_before[j]:.4g}",
+            f"{identification.residual[j]:.4g}",
             f"{left_out[j]:.4g}" if left_out is not None else "",
-            f"{found.noise[j]:.4g}",
+            f"{identification.noise[j]:.4g}",
         )
-        for j, name in enumerate(found.equations)
+        for j, name in enumerate(identification.equations)
     ]
     print_line(
-        f"  base        {found.identifiable} of {len(found.base)} parameters, condition {found.condition:.3g}"
+        f"  base        {identification.identifiable} of {len(identification.base)} parameters, "
+        f"condition {identification.condition:.3g}"
     )
     print_line()
     print_columns(("rms residual", "model's", "found", "left out", "noise"), rows)
     print_line()
 
 
-def print_parameters(found: Identification) -> None:
+def print_parameters(identification: Identification) -> None:
     """Print the base parameters, or a payload, and the resistances, with standard deviations."""
-    deviations, values = found.deviations, found.estimate.p
-    if found.unknowns.payload is not None:
+    deviations, values = identification.deviations, identification.estimate.p
+    if identification.unknowns.payload is not None:
         numbers = [values[0], *center_of_mass(values[:10])]
         spread = [deviations[0], *deviations[1:4] / values[0]]
         rows = [
@@ -108,25 +113,32 @@ def print_parameters(found: Identification) -> None:
             for name, x, s in zip(PAYLOAD, numbers, spread, strict=True)
         ]
     else:
-        doubt = found.base_deviations / np.maximum(np.abs(found.base_values), np.finfo(float).tiny)
-        doubt[found.base.independent >= 10 * found.unknowns.blocks] = np.inf  # explained below
+        doubt = identification.base_deviations / np.maximum(
+            np.abs(identification.base_values), np.finfo(float).tiny
+        )
+        doubt[identification.base.independent >= 10 * identification.unknowns.blocks] = (
+            np.inf
+        )  # explained below
         order = np.argsort(doubt)[: np.isfinite(doubt).sum()]
         rows = [
             (
-                _shortened(found.base.names[k]),
-                f"{found.base_values[k]:.5g}",
-                f"{found.base_deviations[k]:.2g}",
+                _shortened(identification.base.names[k]),
+                f"{identification.base_values[k]:.5g}",
+                f"{identification.base_deviations[k]:.2g}",
             )
             for k in sorted(order[:BASE_SHOWN])
         ]
         if len(order) > BASE_SHOWN:
             few = f"{BASE_SHOWN} of {len(order)} base parameters, the most certain ones"
             print_line(f"  shown       {few}")
-    inertial = 10 * found.unknowns.blocks
+    inertial = 10 * identification.unknowns.blocks
     rows += [
         (name, f"{x:.5g}", f"{s:.2g}" if s > 0 else "at its bound")
         for name, x, s in zip(
-            found.unknowns.names[inertial:], values[inertial:], deviations[inertial:], strict=True
+            identification.unknowns.names[inertial:],
+            values[inertial:],
+            deviations[inertial:],
+            strict=True,
         )
     ]
     print_columns(("parameter", "value", "deviation"), rows)

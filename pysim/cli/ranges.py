@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 SHOWN = 6  # names in a line
 
 
-def print_ranges(found: RangesOfMotion) -> None:
+def print_ranges(ranges: RangesOfMotion) -> None:
     """Print the range of every coordinate, and the part of it in which no links overlap."""
     print_line()
     rows = [
         (own.name, _interval(own.lower, own.upper, own.unit), *_clear(own))
-        for own in found.coordinates
+        for own in ranges.coordinates
     ]
     if rows:
         print_columns(("coordinate", "range", "without overlap", "then overlap"), rows)
-    pairs = "1 pair" if found.pairs == 1 else f"{found.pairs} pairs"
-    counts = f"{pairs} of links in {found.configurations} configurations"
+    pairs = "1 pair" if ranges.pairs == 1 else f"{ranges.pairs} pairs"
+    counts = f"{pairs} of links in {ranges.configurations} configurations"
     print_line(f"  overlap     {counts}, meshes as their convex hulls")
     for names, why in (
-        (found.without_range, "at the start, as not all coordinates have limits"),
-        (found.without_shape, "not examined, without a collision shape"),
+        (ranges.without_range, "at the start, as not all coordinates have limits"),
+        (ranges.without_shape, "not examined, without a collision shape"),
     ):
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

@@ -45,7 +45,7 @@ def covered_faces(
         partners: bodies that a shape of a body with several shapes may touch, by the shape's number. A shape covers
             another one of its body if it may touch at least the same bodies.
     """
-    found = [np.zeros(0, int)] * len(placed)
+    covered = [np.zeros(0, int)] * len(placed)
     of_body: dict[int, list[int]] = defaultdict(list)
     for k in partners:
         if placed[k].shape.field is None:
@@ -61,13 +61,13 @@ def covered_faces(
                 if j != row and partners[k] <= partners[members[j]]
             ]
             if near:
-                found[k] = np.array(_covered(list(_faces(placed[k])), placed[k], near), int)
-    return found
+                covered[k] = np.array(_covered(list(_faces(placed[k])), placed[k], near), int)
+    return covered
 
 
-def _faces(own: PlacedShape) -> Iterator[Face]:
+def _faces(placed: PlacedShape) -> Iterator[Face]:
     """Yield the flat faces of a shape, in the order of `visit_faces` of its kind."""
-    shape = own.shape
+    shape = placed.shape
     if shape.kind == "box":
         half = np.array(shape.size) / 2
         for number in range(6):
@@ -84,9 +84,11 @@ def _faces(own: PlacedShape) -> Iterator[Face]:
                 np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(RIM, z)], axis=1),
             )
     elif shape.kind == "mesh":
-        faces = own.hull.faces
+        faces = placed.hull.faces
         for number, (first, count) in enumerate(faces.numbers[:, 7:9].astype(int).tolist()):
-            yield Face(number, own.hull.vertices[faces.corners[first : first + count].astype(int)])
+            yield Face(
+                number, placed.hull.vertices[faces.corners[first : first + count].astype(int)]
+            )
 
 
 def _covered(faces: Sequence[Face], own: PlacedShape, near: Sequence[PlacedShape]) -> list[int]:

@@ -172,17 +172,17 @@ def link_pairs(model: Model, spec: ContactsSpec) -> LinkPairs:
             meet &= parents[j] != i
         partners.append(np.flatnonzero(meet).astype(np.int32) + np.int32(k + 2))
     first = np.repeat(np.arange(len(partners), dtype=np.int32), [len(x) for x in partners])
-    found = LinkPairs((WORLD, *links), first, np.concatenate(partners))
+    pairs = LinkPairs((WORLD, *links), first, np.concatenate(partners))
     joined = [pair for pair in _joined_links(model) if WORLD not in pair]
-    apart = (found.find(*pair) for pair in (*spec.excluded, *joined))
+    apart = (pairs.find(*pair) for pair in (*spec.excluded, *joined))
     left_out = [k for k in apart if k is not None]
     if left_out:
-        touches = np.ones(len(found), bool)
+        touches = np.ones(len(pairs), bool)
         touches[left_out] = False
-        found = found.take(touches)
+        pairs = pairs.take(touches)
     for contact in spec.pairs:
-        found.order(*contact.between)
-    return found
+        pairs.order(*contact.between)
+    return pairs
 
 
 def _joined_links(model: Model) -> set[tuple[str, str]]:

@@ -60,18 +60,18 @@ def _links_left_out(contacts: CompiledContacts) -> Iterator[str]:
         )
 
 
-def _overlaps(found: Mapping[str, tuple[float, float]], remedy: str) -> Iterator[str]:
+def _overlaps(depths: Mapping[str, tuple[float, float]], remedy: str) -> Iterator[str]:
     """Describe the deepest overlap of pairs by name, with depth and depth at rest [m], and name the others."""
-    names = sorted(found, key=lambda name: -found[name][0])
+    names = sorted(depths, key=lambda name: -depths[name][0])
     if not names:
         return
-    depth, sink = found[names[0]]
+    depth, sink = depths[names[0]]
     text = (
         f"contact {names[0]}: the surfaces overlap by {depth:.3g} [m] at the start and by {sink:.2g} [m] at rest, so "
         f"they will be thrown apart; {remedy}"
     )
     if len(names) > 1:
-        listed = deepest_first({name: found[name][0] for name in names[1:]}, LISTED)
+        listed = deepest_first({name: depths[name][0] for name in names[1:]}, LISTED)
         text += f" ({len(names) - 1} more pairs overlap, by less: {listed})"
     yield text
 

@@ -53,7 +53,7 @@ def likely_cause(scene: Scene, last: LastSteps) -> str:
         if not has_diverged(state.q, state.v):
             fault = plugin_fault(scene.model, state.q, state.v, step)
             fault = fault or element_fault(scene, state, last.numbers[-1], last.t[-1], step)
-        found = (
+        cause = (
             fault
             or _wrong_sign(scene, last)
             or beyond_stability(scene)
@@ -62,8 +62,8 @@ def likely_cause(scene: Scene, last: LastSteps) -> str:
             or beyond_stability(scene, state)
             or _stiff_motion(scene, last, step)
         )
-    if found is not None:
-        return found
+    if cause is not None:
+        return cause
     return f"no element, loop, contact or stiffness stands out; {fastest(scene.model, state.v)}"
 
 

@@ -40,12 +40,12 @@ _checked_models: WeakKeyDictionary[Model, set[tuple[Any, ...]]] = WeakKeyDiction
 _STEP = "_step_is_checked"  # attribute of the object alone: copies do not have it
 
 
-def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: int = 2) -> bool:
+def warn_of_start(scene: Scene, mobility: Mobility | None = None, *, stacklevel: int = 2) -> bool:
     """Warn of a start that is suspicious, and return whether it determines the motion.
 
     Args:
         scene: the scene.
-        found: its mobility at the start, if that is known already.
+        mobility: its mobility at the start, if that is known already.
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
     known: bool | None = scene.__dict__.get(START_IS_DETERMINED)
@@ -54,7 +54,7 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
     light = light_bodies(scene)
     singular = None  # beside light bodies the rank of the rows is rounding
     if light is None:
-        singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
+        singular = singular_start(scene.model, scene.state, mobility or mobility_at_start(scene))
     suspicious = *starts_beyond_limits(scene), *contact_warnings(scene), *implausible_parts(scene)
     for text in (*suspicious, singular, light):
         _warn(text, stacklevel=stacklevel + 2)

@@ -49,22 +49,22 @@ def mobility_at_start(scene: Scene) -> Mobility | None:
     return mobility(model, state.q, state.loop_q) if model.rows else None
 
 
-def singular_start(model: Model, state: State, found: Mobility | None) -> str | None:
+def singular_start(model: Model, state: State, mobility: Mobility | None) -> str | None:
     """Describe a start at which loops leave the motion undetermined; None of one that leads on, singular or not."""
-    if found is None:
+    if mobility is None:
         return None
     reasons = []
-    if found.rank_here < found.rank and not state.v.any():
+    if mobility.rank_here < mobility.rank and not state.v.any():
         reasons.append(
             "several motions are possible, and a start at rest does not determine which one"
         )
-    elif found.singular and not _leads_on(model, state):
+    elif mobility.singular and not _leads_on(model, state):
         reasons.append("its start velocity cannot be followed")
-    if found.stuck:
+    if mobility.stuck:
         reasons.append("constraints exert no force against loads along an infinitesimal motion")
     if not reasons:
         return None
-    problem = "; ".join([f"the start is a singular position ({found})", *reasons])
+    problem = "; ".join([f"the start is a singular position ({mobility})", *reasons])
     return f"{problem}; start near it, or change a length"
 
 

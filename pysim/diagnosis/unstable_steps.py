@@ -83,17 +83,17 @@ class StepGuard:
 
     def saved(self) -> dict[str, Array]:
         """Return what `restore` returns to."""
-        found = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
-        found["loop_q"] = self._loop_q
-        found["rows_q"], found["rows_v"] = self._kept(self._rows)
-        found["apart"], found["count"] = np.array([self._apart]), np.array(self._count)
-        found["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
+        values = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
+        values["loop_q"] = self._loop_q
+        values["rows_q"], values["rows_v"] = self._kept(self._rows)
+        values["apart"], values["count"] = np.array([self._apart]), np.array(self._count)
+        values["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
         begin = self._begin if self._judged and self._numbers is not None else 0.0
-        found["energies"] = np.array([self._t, self._last, self._kinetic, begin])
+        values["energies"] = np.array([self._t, self._last, self._kinetic, begin])
         for name in ("q", "v", "loop_q"):
             own = [getattr(state, name) for state in self._seen]
-            found[f"seen_{name}"] = np.stack(own) if own else np.zeros((0, 0))
-        return found
+            values[f"seen_{name}"] = np.stack(own) if own else np.zeros((0, 0))
+        return values
 
     def restore(self, saved: SavedParts) -> None:
         """Return to what `saved` returned.

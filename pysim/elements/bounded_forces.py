@@ -55,10 +55,10 @@ class BoundedForces:
         return self._known[node]
 
     def _found(self, node: int, depth: int) -> BoundedForce | None:
-        own = self._tape.nodes[node]
+        operation = self._tape.nodes[node]
         if self._is_fixed(node):
             return None
-        match own.op, own.args:
+        match operation.op, operation.args:
             case "min", (a, b):
                 return self._clipped(node, a, b, depth)
             case "neg", (a,):
@@ -67,7 +67,7 @@ class BoundedForces:
                 factor, other = (a, b) if self._is_fixed(a) else (b, a)
                 return self._scaled(self.of(other, depth), factor)
             case (("add" | "sub"), (a, b)):
-                return self._sum(own.op, a, b, depth)
+                return self._sum(operation.op, a, b, depth)
             case "select", (condition, a, b):
                 return self._shared(condition, a, b, depth)
         return None

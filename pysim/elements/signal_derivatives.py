@@ -57,20 +57,20 @@ class SignalDerivatives:
     def _motions(self, rows: Sequence[int]) -> list[tuple[SignalMotion, int, dict[int, int]]]:
         """Return the motions of the inputs of rows: (kind, index, rates of inputs)."""
         one = self.inputs.tape.const(1)
-        found: list[tuple[SignalMotion, int, dict[int, int]]] = []
+        motions: list[tuple[SignalMotion, int, dict[int, int]]] = []
         used = self.inputs.read_by(rows)
         for source, index in sorted(used, key=lambda key: (key[0].value, key[1])):
             number = self.inputs.number_of(source, index)
             if source is SignalSource.state and index < self.states:
-                found.append((SignalMotion.state, index, {number: one}))
+                motions.append((SignalMotion.state, index, {number: one}))
             elif source is SignalSource.v:
-                found.append((SignalMotion.v, index, {number: one}))
+                motions.append((SignalMotion.v, index, {number: one}))
         for group, q, v in self.groups:
             size = GROUP_SIZES[group]
             if not any((SignalSource.q, q + k) in used for k in range(size)):
                 continue
             for k, rates in enumerate(self._coordinate_motions(group, q)):
-                found.append((SignalMotion.q, v + k, rates))
+                motions.append((SignalMotion.q, v + k, rates))
         for port, description in enumerate(self.inputs.ports):
             first, at = self.inputs.port_at[port], self.inputs.motion_at[port]
             count = 2 if is_path(description) else 18
@@ -83,9 +83,9 @@ class SignalDerivatives:
                 numbers = [self.inputs.number_of(SignalSource.port, first + k) for k in range(18)]
                 moves = body_motions(self.inputs.tape, numbers)
                 speeds = [{numbers[12 + k]: one} for k in range(6)]
-            found += [(SignalMotion.port_position, at + k, r) for k, r in enumerate(moves)]
-            found += [(SignalMotion.port_rate, at + k, r) for k, r in enumerate(speeds)]
-        return found
+            motions += [(SignalMotion.port_position, at + k, r) for k, r in enumerate(moves)]
+            motions += [(SignalMotion.port_rate, at + k, r) for k, r in enumerate(speeds)]
+        return motions
 
     def _coordinate_motions(self, group: Group, q: int) -> list[dict[int, int]]:
         """Return the rates of the numbers of a group along each of its velocities."""

@@ -237,20 +237,20 @@ def _outputs(plugin: Force, inputs: _Inputs) -> list[int]:
     """Return the nodes of the force."""
     method = inputs.method.name
     with opened(plugin, inputs.tape):
-        given = recorded_call(
+        result = recorded_call(
             inputs.tape,
             lambda: method_place(plugin, method),
             lambda: _call(plugin, method, inputs.arguments()),
         )
     place = method_place(plugin, method)
     if inputs.method.acts == "frames":
-        if not isinstance(given, Wrench):
-            raise JointError(place, f"must return a Wrench, got {_kind(given)}")
-        return _nodes(plugin, method, inputs.tape, [*given.force, *given.torque])
-    numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+        if not isinstance(result, Wrench):
+            raise JointError(place, f"must return a Wrench, got {_kind(result)}")
+        return _nodes(plugin, method, inputs.tape, [*result.force, *result.torque])
+    numbers = list(result) if isinstance(result, (list, tuple, np.ndarray)) else [result]
     wanted = 1 if inputs.method.acts == "path" else inputs.count
-    if given is None or len(numbers) != wanted:
-        got = _kind(given) if given is None else f"{len(numbers)} numbers"
+    if result is None or len(numbers) != wanted:
+        got = _kind(result) if result is None else f"{len(numbers)} numbers"
         what = "a number" if wanted == 1 else f"{wanted} numbers, one for each coordinate"
         raise JointError(place, f"must return {what}, got {got}")
     return _nodes(plugin, method, inputs.tape, numbers)

@@ -74,17 +74,17 @@ def _level(
         raise places.error((*keys, "values"), f"{problem}; give it one in every level")
     numbers: list[Randomised] = []
     for i, (path, value) in enumerate(values.items()):
-        own = Randomised(
+        level = Randomised(
             Randomise(path=path, value=value if isinstance(value, str | list) else [float(value)]),
             NUMBERS + USES * k + i,
             worlds.parameters,
             lambda *_, path=path: places.where(*keys, "values", path),
             never,
         )
-        if any(own.shared_with(other) is not None for other in (*randomised, *numbers)):
+        if any(level.shared_with(other) is not None for other in (*randomised, *numbers)):
             problem = f"{path!r} is drawn by another table; leave one out"
             raise places.error((*keys, "values", path), problem)
-        numbers.append(own)
+        numbers.append(level)
     where = places.where(*keys, "displacement")
     names = worlds.model.velocity_names
     drawn = draws_by_name(where, table.level[k].displacement, names, DISPLACEMENTS + k)

@@ -177,18 +177,18 @@ class Learner:
         self._episodes = _Episodes(np.zeros(len(environment)))
 
     def _configuration(self) -> dict[str, Any]:
-        own = self.settings
+        settings = self.settings
         network = {
             "class_name": "rsl_rl.models:MLPModel",
-            "hidden_dims": list(own.hidden),
-            "activation": own.activation,
+            "hidden_dims": list(settings.hidden),
+            "activation": settings.activation,
             "obs_normalization": True,
         }
         normal = {
             "class_name": "rsl_rl.modules.distribution:GaussianDistribution",
-            "init_std": own.deviation,
+            "init_std": settings.deviation,
         }
-        mirror = self.environment.mirror if own.mirrored else None
+        mirror = self.environment.mirror if settings.mirrored else None
         # samples of a minibatch, which costs as much with half of them
         twice = 1 if mirror is None else 2
         symmetry = None
@@ -196,22 +196,22 @@ class Learner:
             symmetry = {"use_data_augmentation": True, "data_augmentation_func": _Images(mirror)}
         sees_more = self.environment.critic_size > self.environment.observation_size
         return {
-            "num_steps_per_env": own.steps,
+            "num_steps_per_env": settings.steps,
             "obs_groups": {"actor": ["policy"], "critic": ["critic" if sees_more else "policy"]},
             "multi_gpu": None
             if self._ranks == 1
             else {"global_rank": self._rank, "world_size": self._ranks},
             "algorithm": {
                 "class_name": "rsl_rl.algorithms:PPO",
-                "num_learning_epochs": max(1, own.epochs // twice),
-                "num_mini_batches": own.minibatches * twice,
+                "num_learning_epochs": max(1, settings.epochs // twice),
+                "num_mini_batches": settings.minibatches * twice,
                 "symmetry_cfg": symmetry,
-                "clip_param": own.clip,
-                "gamma": discount_of(own, self.environment),
-                "lam": own.trace_decay,
-                "entropy_coef": own.entropy,
-                "learning_rate": own.learning_rate,
-                "desired_kl": own.divergence,
+                "clip_param": settings.clip,
+                "gamma": discount_of(settings, self.environment),
+                "lam": settings.trace_decay,
+                "entropy_coef": settings.entropy,
+                "learning_rate": settings.learning_rate,
+                "desired_kl": settings.divergence,
             },
             "actor": {**network, "distribution_cfg": normal},
             "critic": network,
@@ -238,19 +238,19 @@ class Learner:
             yield progress
 
     def _iterate(self) -> Progress:
-        own, ppo, start = self.environment, self._ppo, time.perf_counter()
-        total, terms, clipped = 0.0, np.zeros(len(own.reward_names)), 0.0
-        lowest, highest = own.action_range
+        environment, ppo, start = self.environment, self._ppo, time.perf_counter()
+        total, terms, clipped = 0.0, np.zeros(len(environment.reward_names)), 0.0
+        lowest, highest = environment.action_range
         with torch.inference_mode():
             for _ in range(self.settings.steps):
                 actions = ppo.act(self._observations)
                 clipped += float(((actions < lowest) | (actions > highest)).float().mean())
-                before = own.steps + 1
+                before = environment.steps + 1
                 self._observations, reward, done, extras = self._worlds.step(actions)
                 ppo.process_env_step(self._observations, reward, done, extras)
                 self._episodes.add(reward.numpy(), done.numpy(), before)
                 total += float(reward.mean())
-                terms += own.terms.mean(axis=0)
+                terms += environment.terms.mean(axis=0)
             ppo.compute_returns(self._observations)
         simulated = time.perf_counter() - start
         self._settle()
@@ -258,7 +258,7 @@ class Learner:
         spent = time.perf_counter() - start
         self._iteration += 1
         self._seconds += spent
-        share = len(own) / self._count
+        share = len(environment) / self._count
         sums = share * np.array([total, clipped, *terms]) / self.settings.steps
         gathered = self._gathered((sums, self._episodes.recent))
         reward, beyond, *means = np.sum([sums for sums, _ in gathered], axis=0).tolist()
@@ -269,8 +269,8 @@ class Learner:
             self._seconds,
             reward,
             returned,
-            length * own.period,
-            dict(zip(own.reward_names, means, strict=True)),
+            length * environment.period,
+            dict(zip(environment.reward_names, means, strict=True)),
             simulated / spent,
             beyond,
         )
@@ -287,19 +287,19 @@ class Learner:
         """Write the policy, which `pysim scene.toml --policy` and controllers of type `learned_policy` read."""
         if self._rank > 0:  # the same policy
             return
-        actor, own = self._ppo.actor, self.environment
+        actor, environment = self._ppo.actor, self.environment
         layers = [layer for layer in actor.mlp.modules() if isinstance(layer, torch.nn.Linear)]
         arrays: dict[str, Any] = {}
         for k, layer in enumerate(layers):
             arrays[f"weight{k}"] = layer.weight.detach().numpy()
             arrays[f"bias{k}"] = layer.bias.detach().numpy()
         normal = actor.obs_normalizer
-        size = own.observation_size
+        size = environment.observation_size
         eps = float(getattr(normal, "eps", 0.0))
         arrays["mean"] = normal.mean.detach().numpy().reshape(size)
         arrays["deviation"] = normal.std.detach().numpy().reshape(size) + eps
         arrays["activation"] = np.array(self.settings.activation)
-        arrays |= own.policy_arrays()
+        arrays |= environment.policy_arrays()
         np.savez(path, **arrays)
 
     def save(self, path: str | Path) -> None:

@@ -72,22 +72,22 @@ class StableBaselinesLearner:
             yield self._progress()
 
     def _progress(self) -> Progress:
-        own, buffer = self.environment, self._ppo.rollout_buffer
-        lowest, highest = own.action_range
+        environment, buffer = self.environment, self._ppo.rollout_buffer
+        lowest, highest = environment.action_range
         episodes = list(self._ppo.ep_info_buffer or ())
         returned, length = (
             (float(np.mean([e[name] for e in episodes])) if episodes else float("nan"))
             for name in ("r", "l")
         )
-        terms = own.terms.mean(axis=0).tolist()  # of the last step
+        terms = environment.terms.mean(axis=0).tolist()  # of the last step
         return Progress(
             self._iteration,
             self.steps,
             self._seconds,
             float(buffer.rewards.mean()),
             returned,
-            length * own.period,
-            dict(zip(own.reward_names, terms, strict=True)),
+            length * environment.period,
+            dict(zip(environment.reward_names, terms, strict=True)),
             float("nan"),
             float(((buffer.actions < lowest) | (buffer.actions > highest)).mean()),
         )

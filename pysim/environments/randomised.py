@@ -39,19 +39,19 @@ class Randomised:
 
     def __init__(
         self,
-        own: Randomise,
+        table: Randomise,
         number: int,
         parameters: WorldParameters,
         where: Callable[..., str],
         schedule: int,
     ) -> None:
         self._number, self.where, self.schedule = number, where("path"), schedule
-        self.is_redrawn = own.at == "reset"
-        self._word = next(word for word in WORDS if getattr(own, word) is not None)
-        given = getattr(own, self._word)
+        self.is_redrawn = table.at == "reset"
+        self._word = next(word for word in WORDS if getattr(table, word) is not None)
+        written = getattr(table, self._word)
         self.starts = {
             path: np.atleast_1d(np.array(parameters[path][0], float))
-            for path in self._matched(own.path, parameters)
+            for path in self._matched(table.path, parameters)
         }
         if self._word == "scale" and not any(
             (np.isfinite(start) & (start != 0)).any() for start in self.starts.values()
@@ -59,7 +59,7 @@ class Randomised:
             path, start = next(iter(self.starts.items()))
             problem = f"changes nothing, for {path!r} is {start[0]:g}"
             raise SimulationError(where("scale"), f"{problem}; give add or value")
-        texts = given if isinstance(given, list) else [given]
+        texts = written if isinstance(written, list) else [written]
         drawn = []
         for path, start in self.starts.items():
             if len(texts) not in (len(start), 1) or (

@@ -22,15 +22,15 @@ def read_sealed(path: str | Path, form: bytes, what: str) -> bytes:
         PysimError: the file is none of this format, or is damaged; the error names it, and `what` it should be.
         OSError: the system cannot read it.
     """
-    found = Path(path).read_bytes()
-    if not found.startswith(form):
+    content = Path(path).read_bytes()
+    if not content.startswith(form):
         raise PysimError(str(path), f"is no {what}; start anew")
     begin = len(form) + CHECKSUM
     if (
-        zlib.crc32(memoryview(found)[begin:]).to_bytes(CHECKSUM, "little")
-        != found[len(form) : begin]
+        zlib.crc32(memoryview(content)[begin:]).to_bytes(CHECKSUM, "little")
+        != content[len(form) : begin]
     ):
         raise PysimError(
             str(path), f"is a damaged {what}: its checksum is another; take a whole copy"
         )
-    return found[begin:]
+    return content[begin:]

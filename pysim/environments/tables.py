@@ -347,17 +347,17 @@ class TableReader:
     def _read_randomised(self) -> tuple[Randomised, ...]:
         randomised = [
             Randomised(
-                own,
+                entry,
                 k,
                 self._worlds.parameters,
                 partial(self._places.where, "randomise", k),
-                self._schedule(("randomise", k, "every"), own.every),
+                self._schedule(("randomise", k, "every"), entry.every),
             )
-            for k, own in enumerate(self._tables.randomise)
+            for k, entry in enumerate(self._tables.randomise)
         ]
-        for k, own in enumerate(randomised):
+        for k, entry in enumerate(randomised):
             for other in randomised[:k]:
-                if (path := own.shared_with(other)) is not None:
+                if (path := entry.shared_with(other)) is not None:
                     problem = f"{path!r} is drawn by another table; leave one out"
                     raise self._error(("randomise", k, "path"), problem)
         return tuple(randomised)

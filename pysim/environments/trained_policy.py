@@ -62,7 +62,7 @@ def with_policy(
     numbers: dict[str, Any] = {}
     if "scales" not in arrays:
         numbers = _of_environment(path, overrides, where, arrays, graph)
-    own = [
+    policy_blocks = [
         BlockSpec("controller", OBSERVATION, "join", inputs=seen, where=where),
         BlockSpec(
             "controller",
@@ -80,7 +80,7 @@ def with_policy(
     blocks = tuple(block for block in spec.blocks if block.name != name)
     if len(blocks) == len(spec.blocks):
         raise SimulationError("environment.action.input", f"{name!r} is no input of the scene")
-    return compile_scene(replace(spec, blocks=(*blocks, *own)))
+    return compile_scene(replace(spec, blocks=(*blocks, *policy_blocks)))
 
 
 def _of_environment(

@@ -128,18 +128,21 @@ def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
     The time, which the standard lets an FMU leave out, is none of them: FMI Library requires a start of it.
     """
     table = ET.SubElement(root, "ModelVariables")
-    places = {own.reference: str(k) for k, own in enumerate(variables, 1)}
-    for own in variables:
-        keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
-        rate = {} if own.rate_of is None else {"derivative": places[own.rate_of]}
-        scalar = ET.SubElement(table, "ScalarVariable", keys | _kind(own))
-        ET.SubElement(scalar, "Real", {**_unit(own), **_bounds(own), **_start(own), **rate})
+    places = {variable.reference: str(k) for k, variable in enumerate(variables, 1)}
+    for variable in variables:
+        keys = {"name": variable.name, "valueReference": str(variable.reference)}
+        keys["description"] = variable.description
+        rate = {} if variable.rate_of is None else {"derivative": places[variable.rate_of]}
+        scalar = ET.SubElement(table, "ScalarVariable", keys | _kind(variable))
+        ET.SubElement(
+            scalar, "Real", {**_unit(variable), **_bounds(variable), **_start(variable), **rate}
+        )
     structure, unknowns = ET.SubElement(root, "ModelStructure"), _unknowns(variables)
     names = dict(zip(("Outputs", "Derivatives", "InitialUnknowns"), unknowns, strict=False))
     for name, kind in names.items():
         if unknowns[kind]:
             listed = ET.SubElement(structure, name)
-            indices = sorted((places[own.reference] for own in unknowns[kind]), key=int)
+            indices = sorted((places[variable.reference] for variable in unknowns[kind]), key=int)
             for index in indices:
                 ET.SubElement(listed, "Unknown", {"index": index})
 

@@ -44,19 +44,21 @@ def check_is_equation(scene: Scene) -> None:
 
 def exchanged(worlds: Worlds, variables: Sequence[Variable]) -> list[Variable]:
     """Return variables with those of model exchange."""
-    scene, known = worlds.scene(), {own.reference for own in variables}
-    states = [own for own in states_of(worlds) if own.kind in (Q, V)]
+    scene, known = worlds.scene(), {variable.reference for variable in variables}
+    states = [variable for variable in states_of(worlds) if variable.kind in (Q, V)]
     names = () if scene.signals is None else _element_states(scene)
     states += [
         Variable(name, ELEMENT, k, k, "", "state of an element") for k, name in enumerate(names)
     ]
     extended = [*variables]
-    extended += [replace(own, is_local=True) for own in states if own.reference not in known]
-    for k, own in enumerate(states):
-        unit = "" if own.kind == ELEMENT else per_second(own.unit)
-        text = f"rate of the {own.description}"
-        rate = Variable(f"der({own.name})", RATE, k, k, unit, text, is_local=True)
-        extended.append(replace(rate, rate_of=own.reference))
+    extended += [
+        replace(variable, is_local=True) for variable in states if variable.reference not in known
+    ]
+    for k, variable in enumerate(states):
+        unit = "" if variable.kind == ELEMENT else per_second(variable.unit)
+        text = f"rate of the {variable.description}"
+        rate = Variable(f"der({variable.name})", RATE, k, k, unit, text, is_local=True)
+        extended.append(replace(rate, rate_of=variable.reference))
     text = "gap of a limit or contact, which begins or ends at 0"
     extended += [
         Variable(f"gap[{k}]", INDICATOR, k, k, "", text, is_local=True)

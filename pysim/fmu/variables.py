@@ -166,16 +166,16 @@ def chosen(
     Raises:
         SimulationError: a pattern matches no variable.
     """
-    found = [variable for variable in variables if variable.kind == PARAMETER]
+    parameters = [variable for variable in variables if variable.kind == PARAMETER]
     for patterns, causality in ((inputs, "input"), (outputs, "output")):
         own, where = [x for x in variables if x.causality == causality], f"{causality}s"
         for pattern in patterns or ():
             if not any(fnmatchcase(variable.name, pattern) for variable in own):
                 hint = did_you_mean(pattern, [variable.name for variable in own])
                 raise SimulationError(where, f"{pattern!r} matches none of {len(own)} names{hint}")
-        found += [
+        parameters += [
             variable
             for variable in own
             if patterns is None or any(fnmatchcase(variable.name, p) for p in patterns)
         ]
-    return found
+    return parameters

@@ -179,14 +179,14 @@ def _identified(
         )
     values, covariance, condition = _least_squares(W, z)
     believed = _prior(unknowns, prior)
-    found = estimate(R, z, believed, unknowns.start[10 * unknowns.blocks :])
-    if not found.converged:
+    solution = estimate(R, z, believed, unknowns.start[10 * unknowns.blocks :])
+    if not solution.converged:
         notes.append("the search did not converge; the parameters are those of its last step")
     count = triangles.count()
     return Identification(
-        model=found_model(unknowns, found.p),
+        model=found_model(unknowns, solution.p),
         unknowns=unknowns,
-        estimate=found,
+        estimate=solution,
         base=base,
         base_values=values,
         base_deviations=np.sqrt(np.diag(covariance)),
@@ -194,9 +194,9 @@ def _identified(
         condition=condition,
         equations=names,
         noise=noise,
-        residual=np.sqrt(triangles.squares(found.p) / count),
+        residual=np.sqrt(triangles.squares(solution.p) / count),
         residual_before=np.sqrt(triangles.squares(unknowns.start) / count),
-        cross_validation=_cross_validation(triangles, noise, believed, found),
+        cross_validation=_cross_validation(triangles, noise, believed, solution),
         notes=tuple(notes),
     )
 

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9  # for numbers of magnitude 1
 
 
-def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
+def derivative_faults(probed: Probe, traced: Traced) -> Iterator[Fault]:
     """Yield the first state at which a derivative is not finite or incorrect."""
-    at = found.at_finite
+    at = probed.at_finite
     if not len(at):
         return  # reported by the check `finite`
-    q, v = found.q[at], found.v[at]
+    q, v = probed.q[at], probed.v[at]
     for name, given, other in _pairs(traced, q, v):
         error = np.abs(given - other).max(axis=0) / np.maximum(1.0, np.abs(other).max(axis=0))
         bad = np.asarray(~np.isfinite(given).all(axis=0))
         worst = int(np.argmax(np.where(bad, np.inf, np.nan_to_num(error))))
-        where = f"at {found.describe_state(int(at[worst]))} ({place(found.numbers)})"
+        where = f"at {probed.describe_state(int(at[worst]))} ({place(probed.numbers)})"
         if bad[worst]:
             problem = f"its {name} is not finite {where}"
             yield Fault("derivatives", problem, "set limits that exclude it, or smooth the formula")
@@ -52,17 +52,17 @@ def _pairs(traced: Traced, q: Array, v: Array) -> Iterator[tuple[str, Array, Arr
     nv, inputs = traced.coordinates.nv, np.concatenate([q, v], axis=1).T
     along_q, along_v = _directions(traced, q)
     slopes = motion_derivatives(traced)
-    given = evaluate(slopes.tape, inputs, slopes.nodes)
+    values = evaluate(slopes.tape, inputs, slopes.nodes)
     columns = 6 * nv * nv
-    yield "∂S/∂q", given[:columns], _stepped(traced, inputs, along_q, traced.subspace)
-    yield "∂c/∂q", given[columns:], _stepped(traced, inputs, along_q, traced.bias)
+    yield "∂S/∂q", values[:columns], _stepped(traced, inputs, along_q, traced.subspace)
+    yield "∂c/∂q", values[columns:], _stepped(traced, inputs, along_q, traced.bias)
     force = force_derivative_nodes(traced)
     if force is None or traced.force is None:
         return
-    given = evaluate(force.tape, inputs, force.nodes)
+    values = evaluate(force.tape, inputs, force.nodes)
     for name, part, along in (
-        ("∂f/∂q", given[: nv * nv], along_q),
-        ("∂f/∂v", given[nv * nv :], along_v),
+        ("∂f/∂q", values[: nv * nv], along_q),
+        ("∂f/∂v", values[nv * nv :], along_v),
     ):
         other = _stepped(traced, inputs, along, traced.force).reshape(nv, nv, -1)
         yield name, part, other.swapaxes(0, 1).reshape(nv * nv, -1)  # index i outer, index k inner

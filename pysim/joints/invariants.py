@@ -150,19 +150,19 @@ def check_at_load(
         raise JointError(where, f"{broken[0].problem}; {broken[0].remedy}")
 
 
-def _finite(found: Probe) -> Fault | None:
+def _finite(probed: Probe) -> Fault | None:
     """Check that pose, S and c are finite within the limits."""
-    bad = np.setdiff1d(np.arange(len(found.q)), found.at_finite)
+    bad = np.setdiff1d(np.arange(len(probed.q)), probed.at_finite)
     if not len(bad):
         return None
-    k, numbers = int(bad[0]), found.numbers
+    k, numbers = int(bad[0]), probed.numbers
     what = next(
         name
-        for name, values in (("pose", found.X), ("subspace S", found.S), ("bias c", found.c))
+        for name, values in (("pose", probed.X), ("subspace S", probed.S), ("bias c", probed.c))
         if not np.isfinite(values[k]).all()
     )
     problem = (
-        f"its {what} is not finite at {found.describe_state(k)} ({_line(numbers, found.q[k])})"
+        f"its {what} is not finite at {probed.describe_state(k)} ({_line(numbers, probed.q[k])})"
     )
     return Fault("finite", problem, "set limits within which it is finite, or fix the formula")
 
@@ -173,30 +173,28 @@ def _line(numbers: MotionNumbers, q: Array) -> str:
     return breaking_line(numbers.joint, numbers.method, argument)
 
 
-def _rigid(found: Probe) -> Fault | None:
+def _rigid(probed: Probe) -> Fault | None:
     """Check that RᵀR = 1, det R = 1, and the last row is (0, 0, 0, 1)."""
-    X = found.X[found.at_finite]
+    X = probed.X[probed.at_finite]
     if not len(X):
         return None
     R = X[:, :3, :3]
     error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
     worst = int(np.argmax(error))
-    at = f"at {found.describe_state(int(found.at_finite[worst]))} ({place(found.numbers)})"
+    at = f"at {probed.describe_state(int(probed.at_finite[worst]))} ({place(probed.numbers)})"
     if error[worst] > RIGID:
         problem = f"its rotation is not orthonormal, |RᵀR − 1| = {error[worst]:.3g} {at}"
         return Fault("rigid", problem, "make it of Pose.rotate_x, rotate_y, rotate_z and rotate")
     mirrored = np.flatnonzero(np.linalg.det(R) < 0)
     if len(mirrored):
-        at = (
-            f"at {found.describe_state(int(found.at_finite[mirrored[0]]))} ({place(found.numbers)})"
-        )
+        at = f"at {probed.describe_state(int(probed.at_finite[mirrored[0]]))} ({place(probed.numbers)})"
         problem = f"its rotation is a reflection, det R = −1 {at}"
         return Fault("rigid", problem, "reverse one axis")
     below = np.abs(X[:, 3] - [0, 0, 0, 1]).max(axis=1)
     if below.max() > 0:
         row = X[int(np.argmax(below)), 3].tolist()
         problem = (
-            f"the last row of its poses must be 0, 0, 0, 1, got {row} ({place(found.numbers)})"
+            f"the last row of its poses must be 0, 0, 0, 1, got {row} ({place(probed.numbers)})"
         )
         return Fault("rigid", problem, "start from np.tile(np.eye(4), (len(q), 1, 1))")
     return None
@@ -231,23 +229,23 @@ def _is_authors(found: Probe, method: str) -> bool:
 
 
 def _compared(
-    found: Probe, law: str, symbol: str, what: str, pair: tuple[Array, Array], remedy: str
+    probed: Probe, law: str, symbol: str, what: str, pair: tuple[Array, Array], remedy: str
 ) -> Fault | None:
     if not pair[0].size:
         return None  # no finite state, reported by `finite`
     given, other = (x.reshape(len(x), -1) for x in pair)
     error = np.abs(given - other).max(axis=1) / np.maximum(1.0, np.abs(other).max(axis=1))
     worst = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
-    if error[worst] <= found.numbers.tolerance:
+    if error[worst] <= probed.numbers.tolerance:
         return None
-    state = found.describe_state(int(found.at_finite[worst]))
-    problem = f"its {symbol} differs from {what} by {error[worst]:.3g} at {state} ({place(found.numbers)})"
+    state = probed.describe_state(int(probed.at_finite[worst]))
+    problem = f"its {symbol} differs from {what} by {error[worst]:.3g} at {state} ({place(probed.numbers)})"
     return Fault(law, problem, remedy)
 
 
-def _rank(found: Probe) -> Fault | None:
+def _rank(probed: Probe) -> Fault | None:
     """Check that S has full rank at the start."""
-    coordinates, S = found.numbers.joint.coordinates, found.S[0]
+    coordinates, S = probed.numbers.joint.coordinates, probed.S[0]
     if not np.isfinite(S).all():
         return None  # reported by `finite`
     size = np.linalg.norm(S, axis=0)
@@ -256,7 +254,7 @@ def _rank(found: Probe) -> Fault | None:
     rank = int(np.sum(np.linalg.svd(directions, compute_uv=False) > FULL_RANK))
     if rank == coordinates.nv:
         return None
-    at = f"at the start, {found.describe_state(0)} ({place(found.numbers)})"
+    at = f"at the start, {probed.describe_state(0)} ({place(probed.numbers)})"
     remedy = "let the joint start elsewhere, or leave the coordinate out"
     if idle.any():
         first = int(np.argmax(idle))
@@ -269,31 +267,31 @@ def _rank(found: Probe) -> Fault | None:
     return Fault("rank", problem, remedy)
 
 
-def _force(found: Probe) -> Fault | None:
+def _force(probed: Probe) -> Fault | None:
     """Check that the passive force is finite."""
-    tau = found.numbers.force(found.q, found.v)
+    tau = probed.numbers.force(probed.q, probed.v)
     if tau is None or np.isfinite(tau).all():
         return None
     k = int(np.argmin(np.isfinite(tau).all(axis=1)))
-    joint = found.numbers.joint
+    joint = probed.numbers.joint
     coordinates = joint.coordinates
-    q, v = coordinates.named(list(found.q[k])), coordinates.named_velocities(list(found.v[k]))
+    q, v = coordinates.named(list(probed.q[k])), coordinates.named_velocities(list(probed.v[k]))
     line = breaking_line(joint, "force", q, v)
-    problem = f"its force is not finite at {found.describe_state(k)} ({line})"
+    problem = f"its force is not finite at {probed.describe_state(k)} ({line})"
     return Fault("force", problem, "set limits within which it is finite, or fix the formula")
 
 
-def _alone(found: Probe) -> Fault | None:
+def _alone(probed: Probe) -> Fault | None:
     """Check that a callback's result for a state does not depend on the other states of the batch."""
-    if not isinstance(found.numbers.joint, CallbackJoint):
+    if not isinstance(probed.numbers.joint, CallbackJoint):
         return None
-    for k in (0, len(found.q) - 1):
-        alone = found.numbers.poses(found.q[k : k + 1])[0]
-        error = np.abs(alone - found.X[k]).max()
+    for k in (0, len(probed.q) - 1):
+        alone = probed.numbers.poses(probed.q[k : k + 1])[0]
+        error = np.abs(alone - probed.X[k]).max()
         if error > RIGID:
             problem = (
-                f"its pose at {found.describe_state(k)} differs by {error:.3g} when that state is evaluated alone "
-                f"({place(found.numbers)})"
+                f"its pose at {probed.describe_state(k)} differs by {error:.3g} when that state is evaluated alone "
+                f"({place(probed.numbers)})"
             )
             return Fault("alone", problem, "compute row k from q[k] only, as with q[:, 0]")
     return None

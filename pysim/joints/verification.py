@@ -84,15 +84,15 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
         )
     traced = None if isinstance(joint, CallbackJoint) else trace(joint)
     numbers = numbers_of(joint, traced)
-    found = probe(numbers, limits_of(joint), start_of(joint), states, seed)
+    probed = probe(numbers, limits_of(joint), start_of(joint), states, seed)
     laws = (*LAWS, *MORE_LAWS, *(TRACED_LAWS if traced else ()))
-    broken = [*faults(found), *jumps(numbers, limits_of(joint), found.q[0]), *_cover(found)]
+    broken = [*faults(probed), *jumps(numbers, limits_of(joint), probed.q[0]), *_cover(probed)]
     lowered = None if traced is None else lower(traced)
     if traced is not None:
-        broken += _traced_faults(found, traced)
+        broken += _traced_faults(probed, traced)
     if not broken:  # the engine's results for an invalid pose have no meaning
-        broken += _group(found, np.random.default_rng(seed))
-        broken += [] if traced is None else _engine_faults(found, traced, lowered)
+        broken += _group(probed, np.random.default_rng(seed))
+        broken += [] if traced is None else _engine_faults(probed, traced, lowered)
     if broken:
         lines = "".join(f"\n  {fault.law}: {fault.problem}; {fault.remedy}" for fault in broken)
         cls = type(joint)
@@ -101,37 +101,37 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
         raise JointError(where, f"{cls.__qualname__} violates {count}{lines}")
     instructions = 0 if traced is None or lowered else len(traced.program().code)
     shape = lowered.shape if lowered else None
-    return Report(type(joint).__qualname__, len(found.q), laws, shape, instructions)
+    return Report(type(joint).__qualname__, len(probed.q), laws, shape, instructions)
 
 
-def _cover(found: Probe) -> Iterator[Fault]:
+def _cover(probed: Probe) -> Iterator[Fault]:
     """Check that a quaternion and its negative, which are one rotation, give the same pose."""
-    for part, at, _ in found.numbers.joint.coordinates.offsets():
+    for part, at, _ in probed.numbers.joint.coordinates.offsets():
         if part.group == "real":
             continue
-        q = found.q.copy()
+        q = probed.q.copy()
         q[:, at + part.nq - 4 : at + part.nq] *= -1
-        error = np.abs(found.numbers.poses(q) - found.X).max(axis=(1, 2))
+        error = np.abs(probed.numbers.poses(q) - probed.X).max(axis=(1, 2))
         worst = int(np.argmax(error))
         if error[worst] > EXACT:
             problem = (
                 f"its pose differs by {error[worst]:.3g} between {part.name!r} and its negative, "
-                f"which are one rotation, at {found.describe_state(worst)} ({place(found.numbers)})"
+                f"which are one rotation, at {probed.describe_state(worst)} ({place(probed.numbers)})"
             )
             yield Fault("cover", problem, "use Pose.rotate_quaternion, or products of two elements")
 
 
-def _group(found: Probe, rng: np.random.Generator) -> Iterator[Fault]:
-    coordinates = found.numbers.joint.coordinates
+def _group(probed: Probe, rng: np.random.Generator) -> Iterator[Fault]:
+    coordinates = probed.numbers.joint.coordinates
     model = engine_probe.of_coordinates(coordinates)
-    q, other = found.q, rng.permutation(found.q)
+    q, other = probed.q, rng.permutation(probed.q)
     d = rng.uniform(-1, 1, (len(q), coordinates.nv))
     there = _engine.integrate(model, q, d)
     onwards = _engine.integrate(model, q, _engine.difference(model, q, other))
     laws = (
         ("q ⊕ 0 = q", _engine.integrate(model, q, 0 * d), q),
         ("(q ⊕ d) ⊖ q = d", _engine.difference(model, q, there), d),
-        ("q ⊕ (q' ⊖ q) = q'", found.numbers.poses(onwards), found.numbers.poses(other)),
+        ("q ⊕ (q' ⊖ q) = q'", probed.numbers.poses(onwards), probed.numbers.poses(other)),
     )
     for law, left, right in laws:
         error = float(np.nanmax(np.abs(left - right), initial=0))
@@ -151,9 +151,9 @@ def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
     yield from derivative_faults(found, traced)
 
 
-def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
+def _folded(probed: Probe, traced: Traced) -> Iterator[Fault]:
     """Check that folding changes pose and S by no more than the rounding errors of their own terms."""
-    inputs = np.concatenate([found.q, found.v], axis=1).T
+    inputs = np.concatenate([probed.q, probed.v], axis=1).T
     recorded, error = values_and_errors(traced.tape, inputs, traced.recorded)
     folded, more = values_and_errors(traced.tape, inputs, [*traced.pose, *traced.subspace])
     excess = np.abs(folded - recorded) - ROUNDINGS * (error + more)
@@ -162,7 +162,7 @@ def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
         apart = abs(folded[entry, k] - recorded[entry, k])
         problem = (
             f"the shortened program differs from the recorded one by {apart:.3g} at "
-            f"{found.describe_state(int(k))}"
+            f"{probed.describe_state(int(k))}"
         )
         yield Fault("folded", problem, "this is a bug in pysim; please report it")
 
@@ -191,20 +191,20 @@ def _differences(
             yield Fault(law, problem, "this is a bug in pysim; please report it")
 
 
-def _plain(found: Probe) -> Iterator[Fault]:
+def _plain(probed: Probe) -> Iterator[Fault]:
     """Check that the trace agrees with `placement` of plain numbers."""
-    numbers = found.numbers
+    numbers = probed.numbers
     assert isinstance(numbers, TracedNumbers)
-    for k in found.at_finite:
-        q = numbers.joint.coordinates.named(list(found.q[k]))
+    for k in probed.at_finite:
+        q = numbers.joint.coordinates.named(list(probed.q[k]))
         with np.errstate(all="ignore"):
             pose: Pose = call(numbers.joint, "placement", q)
         X = np.column_stack([np.array(pose.rotation, float), np.array(pose.p, float)])
-        error = np.abs(X - found.X[k, :3]).max() / max(1.0, np.abs(X).max())
+        error = np.abs(X - probed.X[k, :3]).max() / max(1.0, np.abs(X).max())
         if not error <= EXACT:
             problem = (
                 f"its recorded program differs from placement called with plain numbers by {error:.3g} "
-                f"at {found.describe_state(int(k))} ({place(numbers)})"
+                f"at {probed.describe_state(int(k))} ({place(numbers)})"
             )
             yield Fault("plain", problem, "compute the same for symbolic and plain numbers")
             return

@@ -101,30 +101,30 @@ def close(
 
 
 def nearest(
-    model: Model, start: Array, found: ClosureIterate, free: NDArray[np.intp]
+    model: Model, start: Array, iterate: ClosureIterate, free: NDArray[np.intp]
 ) -> ClosureIterate:
     """Slide a closed configuration along its loops' motions towards the start, in the norm of M.
 
     t = L⁻ᵀ N Nᵀ Lᵀ (start ⊖ q), N the null space of A, vanishes at the least distance.
     """
-    if np.array_equal(found.q, start):
-        return found
+    if np.array_equal(iterate.q, start):
+        return iterate
     M = crba(model, start)
     for _ in range(_SLIDES):
-        A, L = reduced(found.at.jacobian, M, free)
+        A, L = reduced(iterate.at.jacobian, M, free)
         _, s, Vt = np.linalg.svd(A)
         N = Vt[(s > DEPENDENT * s.max(initial=0.0)).sum() :]
-        left = L.T @ model.difference(found.q, start)[free]
+        left = L.T @ model.difference(iterate.q, start)[free]
         step = np.zeros(model.nv)
         step[free] = np.linalg.solve(L.T, N.T @ (N @ left))
         if np.abs(step).max(initial=0.0) < _NEAR:
             break
         step *= min(1.0, _LONGEST / np.abs(step).max())
-        nearer = _slid(model, start, found, step, free)
+        nearer = _slid(model, start, iterate, step, free)
         if nearer is None:
             break
-        found = nearer
-    return found
+        iterate = nearer
+    return iterate
 
 
 def _slid(

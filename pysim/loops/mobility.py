@@ -111,7 +111,7 @@ def _around(
 
     `rows` are this one's.
     """
-    found, most = (here, rows), -1
+    best, most = (here, rows), -1
     U, s, _ = np.linalg.svd(rows)
     Z = U[:, (s > SMALLEST_ANGLE).sum() :] / independent.length
     N = null_space(model, here.q, rows)
@@ -119,10 +119,10 @@ def _around(
         beside, _ = rows_and_lengths(model, there.q, there.at)
         rank = _rank(beside)
         if rank > most:
-            found, most = (there, beside), rank
+            best, most = (there, beside), rank
         if most == min(rows.shape):
             break
-    return found
+    return best
 
 
 def independence(model: Model, q: ArrayLike, rank: int) -> Array:

@@ -166,7 +166,7 @@ class Coupling:
 
 def couplings_of(model: Model, q: Array) -> list[Coupling]:
     """Return the couplings of a model at q (nq,)."""
-    found = []
+    couplings = []
     for spec, coupling in zip(model.spec.couplings, model.connections.couplings, strict=True):
         inputs = coupling.inputs
         at = np.array([x.v for x in inputs], np.intp)
@@ -175,5 +175,5 @@ def couplings_of(model: Model, q: Array) -> list[Coupling]:
         if spec.function is not None and inputs:
             x = q[[x.q for x in inputs]]
             _, second, third = relation_derivatives(find_relation(spec.function), x)
-        found.append(Coupling(at, second, third))
-    return found
+        couplings.append(Coupling(at, second, third))
+    return couplings

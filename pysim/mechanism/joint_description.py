@@ -122,18 +122,18 @@ def _checked(plugin: Joint, given: _Given, cache: TraceCache) -> Motion:
         raise JointError(error.where, f"{error.problem} ({name} of {given.spec.where})") from error
 
 
-def _lawful(plugin: Joint, given: _Given, cache: TraceCache) -> Motion:
-    limits = dict(given.limits)
+def _lawful(plugin: Joint, joint: _Given, cache: TraceCache) -> Motion:
+    limits = dict(joint.limits)
     if isinstance(plugin, CallbackJoint):
-        check_at_load(plugin, None, limits, given.start, given.where, follows=given.follows)
+        check_at_load(plugin, None, limits, joint.start, joint.where, follows=joint.follows)
         return _callback(plugin)
-    key = (type(plugin), pickle.dumps(dict(given.spec.parameters)))
-    case = (key, pickle.dumps((limits, given.start.tolist(), given.follows)))
+    key = (type(plugin), pickle.dumps(dict(joint.spec.parameters)))
+    case = (key, pickle.dumps((limits, joint.start.tolist(), joint.follows)))
     if key not in cache.traced:
         cache.traced[key] = trace(plugin)
     traced = cache.traced[key]
     if case not in cache.lawful:
-        check_at_load(plugin, traced, limits, given.start, given.where, follows=given.follows)
+        check_at_load(plugin, traced, limits, joint.start, joint.where, follows=joint.follows)
         cache.lawful.add(case)
     if key not in cache.motions:
         cache.motions[key] = traced_motion(plugin, traced)

@@ -114,11 +114,13 @@ def with_motions(model: Model, spec: SceneSpec, state: State) -> tuple[Model, St
     motions = list(_motions(model))
     if not (motions or courses):
         return model, state, []
-    own = [_course(model, spec, motion) for motion in motions]
-    _refuse_jumps([*own, *courses], spec.settings.duration)
+    new_courses = [_course(model, spec, motion) for motion in motions]
+    _refuse_jumps([*new_courses, *courses], spec.settings.duration)
     if not motions:
         return model, state, []
-    rows = [_row(model, motion, course) for motion, course in zip(motions, own, strict=True)]
+    rows = [
+        _row(model, motion, course) for motion, course in zip(motions, new_courses, strict=True)
+    ]
     specs = [
         CouplingSpec(
             motion_name(m.coordinate), {m.coordinate: 1.0}, signal=m.signal, where=m.joint.where
@@ -132,7 +134,7 @@ def with_motions(model: Model, spec: SceneSpec, state: State) -> tuple[Model, St
         connections=replace(connections, couplings=[*connections.couplings, *rows]),
     )
     held = [model.velocity_names[motion.v] for motion in motions]
-    return model, _started(motions, own, state), held
+    return model, _started(motions, new_courses, state), held
 
 
 def _with_driven_frames(model: Model, spec: SceneSpec) -> tuple[Model, list[_Course]]:
@@ -218,7 +220,7 @@ def with_uniform_motions(model: Model, state: State) -> Model:
 
     A run is judged by what its states do within a step, wherever its motions are.
     """
-    timed = [k for k, own in enumerate(model.spec.couplings) if own.signal is not None]
+    timed = [k for k, coupling in enumerate(model.spec.couplings) if coupling.signal is not None]
     driven = {loop.name for loop in model.spec.loops if loop.position}
     if not (timed or driven):
         return model
@@ -230,14 +232,14 @@ def with_uniform_motions(model: Model, state: State) -> Model:
         return model
     couplings = list(model.connections.couplings)
     for k in timed:
-        own = couplings[k]
-        line = _line(state.q[own.terms[0].q], state.v[own.terms[0].v])
-        couplings[k] = own.replaced(function=line)
+        coupling = couplings[k]
+        line = _line(state.q[coupling.terms[0].q], state.v[coupling.terms[0].v])
+        couplings[k] = coupling.replaced(function=line)
     loops = [
-        own.replaced(function=uniform_program(model, loop, state.q, state.v))
+        closed.replaced(function=uniform_program(model, loop, state.q, state.v))
         if loop.position
-        else own
-        for loop, own in zip(model.spec.loops, model.connections.loops, strict=True)
+        else closed
+        for loop, closed in zip(model.spec.loops, model.connections.loops, strict=True)
     ]
     return model.with_connections(replace(model.connections, loops=loops, couplings=couplings))
 

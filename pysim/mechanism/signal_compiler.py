@@ -449,14 +449,14 @@ def _check_domain(block: GraphBlock, duration: float) -> None:
 
 def _groups(model: Model) -> list[tuple[Group, int, int]]:
     """Return the groups of the user's coordinates: (group, first in q, first in v)."""
-    found = []
+    groups = []
     for joint, q, v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         if q < 0:
             continue
         kind = find_joint(joint.type)
-        found += [(Group.real, q + i, v + k) for i, k in zip(*kind.real_coordinates, strict=True)]
+        groups += [(Group.real, q + i, v + k) for i, k in zip(*kind.real_coordinates, strict=True)]
         for at, (own_v, count) in zip(kind.quaternions, kind.turning, strict=True):
             is_pose = count == 6
             group = Group.pose if is_pose else Group.rotation
-            found.append((group, q + at - 3 * is_pose, v + own_v))
-    return found
+            groups.append((group, q + at - 3 * is_pose, v + own_v))
+    return groups

@@ -27,7 +27,7 @@ def configurations(model: Model, table: MotionTable) -> Array:
     """
     places = _places(model)
     q = np.tile(np.asarray(model.neutral(), float), (len(table.times), 1))
-    found = 0
+    columns = 0
     for name, values in zip(table.columns, table.values.T, strict=True):
         label = _coordinate(name)
         if label not in places:
@@ -38,8 +38,8 @@ def configurations(model: Model, table: MotionTable) -> Array:
             raise TrajectoryError(f"column {name!r}", f"{problem}; fill the gap")
         at, unit = places[label]
         q[:, at] = np.radians(values) if table.in_degrees and unit == "rad" else values
-        found += 1
-    if not found:
+        columns += 1
+    if not columns:
         known = did_you_mean(_coordinate(table.columns[0]), places) if table.columns else ""
         problem = f"no column is a coordinate of {model.name!r}"
         raise TrajectoryError(f"table {table.name!r}", f"{problem}{known}")

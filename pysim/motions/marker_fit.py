@@ -61,8 +61,8 @@ def fit_markers(
     Raises:
         TrajectoryError: no marker is a frame of the model, an instant has none, or a weight names none.
     """
-    given = dict(weights or {})
-    for name, weight in given.items():
+    weight_of = dict(weights or {})
+    for name, weight in weight_of.items():
         if name not in markers.names:
             known = did_you_mean(name, markers.names)
             raise TrajectoryError(f"weight of {name!r}", f"names no marker of the file{known}")
@@ -70,7 +70,7 @@ def fit_markers(
             problem = f"must not be negative, got {weight!r}"
             raise TrajectoryError(f"weight of {name!r}", f"{problem}; give 0 or more")
     known_frames = {*model.frame_names, *model.body_names}
-    names = tuple(n for n in markers.names if n in known_frames and given.get(n, 1.0) > 0)
+    names = tuple(n for n in markers.names if n in known_frames and weight_of.get(n, 1.0) > 0)
     if not names:
         problem = f"no marker is a frame of {model.name!r}"
         known = did_you_mean(markers.names[0], model.frame_names)
@@ -83,10 +83,10 @@ def fit_markers(
         )
     start = np.asarray(model.neutral() if q0 is None else q0, float)
     q = np.empty((len(markers.times), model.nq))
-    first = _solve(model, names, measured[:1], seen[0], given, start, iterations)[0]
+    first = _solve(model, names, measured[:1], seen[0], weight_of, start, iterations)[0]
     for pattern in np.unique(seen, axis=0):
         rows = np.flatnonzero((seen == pattern).all(axis=1))
-        q[rows] = _solve(model, names, measured[rows], pattern, given, first, iterations)
+        q[rows] = _solve(model, names, measured[rows], pattern, weight_of, first, iterations)
     placed = np.stack([frame_placement(model, q, name)[..., :3, 3] for name in names], axis=1)
     errors = np.linalg.norm(placed - measured, axis=2)
     return MarkerFit(markers.times, q, names, np.where(seen, errors, np.nan))

@@ -141,17 +141,17 @@ class PluginKind(Generic[Plugin]):
     def _installed(self) -> dict[str, EntryPoint]:
         """Return the entry points of installed packages by name; it is an error if two packages offer one name."""
         group = f"pysim.{self.decorator}s"
-        found: dict[str, EntryPoint] = {}
+        points: dict[str, EntryPoint] = {}
         for entry in entry_points(group=group):
-            if entry.name in found and found[entry.name].value != entry.value:
+            if entry.name in points and points[entry.name].value != entry.value:
                 problem = (
-                    f"{self.noun} {entry.name!r} is offered by {found[entry.name].value} of "
-                    f"{_distribution(found[entry.name])} and by {entry.value} of "
+                    f"{self.noun} {entry.name!r} is offered by {points[entry.name].value} of "
+                    f"{_distribution(points[entry.name])} and by {entry.value} of "
                     f"{_distribution(entry)}; uninstall one"
                 )
                 raise self._error(f"entry points {group}", problem)
-            found[entry.name] = entry
-        return found
+            points[entry.name] = entry
+        return points
 
     def _load(self, entry: EntryPoint) -> None:
         where = f"entry point {entry.name} = {entry.value!r} of {_distribution(entry)}"

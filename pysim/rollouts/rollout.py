@@ -247,7 +247,7 @@ def rollout(
 
 
 def _contacts(
-    models: Sequence[Model], integrator: str, *given: NDArray[Any] | None
+    models: Sequence[Model], integrator: str, *arrays: NDArray[Any] | None
 ) -> list[_engine.Contacts]:
     """Return the contacts of every model, if the scheme solves them.
 
@@ -257,7 +257,7 @@ def _contacts(
     """
     if not find_integrator(integrator).contacts:
         return []
-    for name, x in zip(("q0", "v0", "controls"), given, strict=True):
+    for name, x in zip(("q0", "v0", "controls"), arrays, strict=True):
         if x is not None and x.dtype == np.float32:
             problem = "'convex' runs in double precision only; pass float64 arrays"
             raise SimulationError(name, problem)

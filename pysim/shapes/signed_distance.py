@@ -209,22 +209,22 @@ class Field:
         """
         place = method_place(self.plugin, "distance")
         points = np.random.default_rng(7).uniform(self.low, self.high, (SAMPLES, 3))
-        found = self(points)
-        bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+        values = self(points)
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if bad.size:
-            at, value = points[bad[0]], found[bad[0]]
+            at, value = points[bad[0]], values[bad[0]]
             what = "distance" if not np.isfinite(value[0]) else "gradient"
             problem = (
                 f"has the {what} {value[0] if what == 'distance' else value[1:]} at {_text(at)}"
             )
             raise JointError(place, f"{problem}; it must be finite within the bounds")
-        slope = np.linalg.norm(found[:, 1:], axis=1)
+        slope = np.linalg.norm(values[:, 1:], axis=1)
         steepest = int(slope.argmax())
         if slope[steepest] > STEEPEST:
             problem = f"changes by {slope[steepest]:.4g} m per metre at {_text(points[steepest])}"
             remedy = f"a distance changes by 1 at most: divide it by {slope[steepest]:.3g}"
             raise JointError(place, f"{problem}; {remedy}")
-        inside = found[:, 0] < 0
+        inside = values[:, 0] < 0
         if inside.all() or not inside.any():
             sign = "negative" if inside.all() else "positive"
             problem = (

@@ -62,15 +62,15 @@ def file_of_worlds(
     """Return the file of the scene of one world that has begun, and the parameters that it has."""
     numbers, program = _parameters(worlds, parameters)
     records = worlds._records  # noqa: SLF001, the record is what is written
-    own = records.scene
+    scene = records.scene
     assert isinstance(records.engine, _engine.Worlds)  # in double precision
-    model, signals, contacts = own.model, own.signals, own.contacts
+    model, signals, contacts = scene.model, scene.signals, scene.contacts
     connections = model.connections
     inputs = () if signals is None else signals.inputs
     file = bytes(
         _engine.scene_file(
             records.engine,
-            own.spec.name,
+            scene.spec.name,
             list(model._descriptions),  # noqa: SLF001
             theta_to_packed(model.parameters),
             (
@@ -90,12 +90,12 @@ def file_of_worlds(
             shapes=([], [])
             if contacts is None
             else (contacts.shapes.pair.tolist(), contacts.signs_of_shapes.tolist()),
-            inputs=[(x.name, input_unit(own, x.name), list(x.places)) for x in inputs],
+            inputs=[(x.name, input_unit(scene, x.name), list(x.places)) for x in inputs],
             outputs=[
                 (x.name, x.unit, x.first, x.size, list(x.labels), x.is_touching)
-                for x in recorded_signals(own)
+                for x in recorded_signals(scene)
             ],
-            sensors=_contact_sensors(own),
+            sensors=_contact_sensors(scene),
             parameters=[(x.name, x.unit, x.start, x.low, x.high, x.labels) for x in numbers],
             follow=(None, []) if program is None else program,
             numbers=([], False)
@@ -145,18 +145,18 @@ def _matching(worlds: Worlds, patterns: Sequence[str]) -> list[str]:
     """Return the paths of parameters that match patterns; one without * and ? is a path."""
     if not patterns:
         return []
-    known, found = list(worlds.parameters), list[str]()
+    known, paths = list(worlds.parameters), list[str]()
     for pattern in patterns:
         if not any(sign in pattern for sign in "*?"):
-            found.append(pattern)
+            paths.append(pattern)
             continue
         own = [path for path in known if fnmatchcase(path, pattern)]
         if not own:
             hint = did_you_mean(pattern, known)
             problem = f"{pattern!r} matches none of {len(known)} paths{hint}"
             raise SimulationError("parameters", f"{problem}; see list(worlds.parameters)")
-        found += own
-    return list(dict.fromkeys(found))
+        paths += own
+    return list(dict.fromkeys(paths))
 
 
 def recorded_signals(scene: Scene) -> tuple[RecordedSignal, ...]:
@@ -169,17 +169,17 @@ def _contact_sensors(scene: Scene) -> list[tuple[Any, ...]]:
     contacts = scene.contacts
     if scene.signals is None or contacts is None:
         return []
-    found = []
+    sensors = []
     for touched, places in scene.signals.contacts:
         side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
         signs = side[contacts.shapes.pair] * contacts.signs_of_shapes
         shapes = np.flatnonzero(signs)
         base, axes = (touched.body, touched.at) if touched.base is None else touched.base
         frames = (np.asarray(touched.at).ravel().tolist(), np.asarray(axes).ravel().tolist())
-        found.append(
+        sensors.append(
             (list(places), touched.body, base, *frames, shapes.tolist(), signs[shapes].tolist())
         )
-    return found
+    return sensors
 
 
 def input_unit(scene: Scene, name: str) -> str:

@@ -199,18 +199,20 @@ def _may_touch_stops(scene: Scene, trajectory: Trajectory, row: int) -> bool:
 # ------------------------------------------------------------------------------------------ its text
 
 
-def describe(scene: Scene, trajectory: Trajectory, found: Imbalance) -> str:
+def describe(scene: Scene, trajectory: Trajectory, imbalance: Imbalance) -> str:
     """Return the warning about an imbalance: its size, time and likely cause, and a remedy."""
-    verb = "lost" if found.size < 0 else "gained"
+    verb = "lost" if imbalance.size < 0 else "gained"
     share = (
-        f"{abs(found.size) / found.scale:.2g} of the energy involved" if found.scale > 0 else "all"
+        f"{abs(imbalance.size) / imbalance.scale:.2g} of the energy involved"
+        if imbalance.scale > 0
+        else "all"
     )
-    before, after = (float(trajectory.t[found.row + k]) for k in (0, 1))
+    before, after = (float(trajectory.t[imbalance.row + k]) for k in (0, 1))
     problem = (
-        f"the run {verb} {abs(found.size):.3g} J ({share}) without work, most of it between t = {before:.6g} and "
+        f"the run {verb} {abs(imbalance.size):.3g} J ({share}) without work, most of it between t = {before:.6g} and "
         f"{after:.6g} s, more than the errors of {scene.settings.integrator} explain"
     )
-    cause, remedy = _cause(scene, trajectory, found.row)
+    cause, remedy = _cause(scene, trajectory, imbalance.row)
     return f"{problem}; {cause}: {remedy}"
 
 

@@ -180,14 +180,14 @@ class RecordRun:
         self,
         ends: Array,
         rows: dict[str, Array],
-        found: slice,
+        span: slice,
         steps: int,
         occurred: list[EventOccurrence],
     ) -> Segment:
         """Return the segment of the outputs of a call, and of an event after them."""
-        part: dict[str, Any] = {name: values[0, found] for name, values in rows.items()}
+        part: dict[str, Any] = {name: values[0, span] for name, values in rows.items()}
         return Segment(
-            ends[found],
+            ends[span],
             part["q_rows"],
             part["v_rows"],
             part["loop_rows"],
@@ -196,6 +196,6 @@ class RecordRun:
             event=occurred[0] if occurred else None,
             report=part.get("report_rows"),
             signals=part.get("signal_rows"),
-            external=tau_of_rows(self._external, found.stop - found.start),
+            external=tau_of_rows(self._external, span.stop - span.start),
             following=tuple(occurred[1:]),
         )

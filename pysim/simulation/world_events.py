@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def events_of(records: WorldRecords) -> tuple[Events, ...]:
     """Return the events of every world since its record was asked last."""
     model, names = records.scene.model, event_names(records.scene)
-    found: list[list[EventOccurrence]] = [[] for _ in range(records.count)]
+    occurrences: list[list[EventOccurrence]] = [[] for _ in range(records.count)]
     for k, occurrence in records.occurred:
-        found[k].append(occurrence)
+        occurrences[k].append(occurrence)
     return tuple(
         Events(
             np.array([x.t for x in own]),
@@ -27,5 +27,5 @@ def events_of(records: WorldRecords) -> tuple[Events, ...]:
             np.array([x.q for x in own]).reshape(-1, model.nq),
             np.array([x.v for x in own]).reshape(-1, model.nv),
         )
-        for own in found
+        for own in occurrences
     )

@@ -190,40 +190,40 @@ def whole_number(name: str, given: object, least: int) -> int:
     return number
 
 
-def distribution_of(where: str, given: str | float) -> Distribution | float:
+def distribution_of(where: str, written: str | float) -> Distribution | float:
     """Return the distribution that a text names, or the number that it is.
 
     Raises:
         SimulationError: it is neither.
     """
-    if not isinstance(given, str):
-        return float(given)
-    call = _CALL.match(given)
+    if not isinstance(written, str):
+        return float(written)
+    call = _CALL.match(written)
     if call:
-        return _distribution(where, call[1], _parse_numbers(where, given, call[2].split(",")))
+        return _distribution(where, call[1], _parse_numbers(where, written, call[2].split(",")))
     try:
-        return float(given)
+        return float(written)
     except ValueError:
         problem = (
-            f"{given!r} is no distribution; write uniform(-1, 1) or one of {', '.join(_KINDS)}"
+            f"{written!r} is no distribution; write uniform(-1, 1) or one of {', '.join(_KINDS)}"
         )
         raise SimulationError(where, problem) from None
 
 
-def _parameter(key: str, given: ArrayLike | str) -> Array | Distribution:
-    if not isinstance(given, str):
-        return _grid(key, np.atleast_1d(np.asarray(given)))
-    call, steps = _CALL.match(given), _RANGE.match(given)
+def _parameter(key: str, written: ArrayLike | str) -> Array | Distribution:
+    if not isinstance(written, str):
+        return _grid(key, np.atleast_1d(np.asarray(written)))
+    call, steps = _CALL.match(written), _RANGE.match(written)
     if call:
-        return _distribution(key, call[1], _parse_numbers(key, given, call[2].split(",")))
+        return _distribution(key, call[1], _parse_numbers(key, written, call[2].split(",")))
     if steps:
-        first, last, count = _parse_numbers(key, given, list(steps.groups()))
+        first, last, count = _parse_numbers(key, written, list(steps.groups()))
         if count != int(count) or not 1 <= count <= MOST_WORLDS:
             raise SimulationError(
-                key, f"{given!r} has no whole number of values; give FIRST:LAST:COUNT"
+                key, f"{written!r} has no whole number of values; give FIRST:LAST:COUNT"
             )
         return np.linspace(first, last, int(count))
-    return _grid(key, np.array(_parse_numbers(key, given, given.split(","))))
+    return _grid(key, np.array(_parse_numbers(key, written, written.split(","))))
 
 
 def _grid(key: str, values: NDArray[np.generic]) -> Array:

@@ -88,17 +88,17 @@ class Recipes:
         """Return the values (k, wanted) of recipes for open numbers (k, fields), which may be symbolic."""
         if not len(wanted):
             return np.zeros((len(numbers), 0))
-        found: dict[int, Any] = {}
+        slots: dict[int, Any] = {}
         with np.errstate(all="ignore"):
             for k in self._needed(wanted):
                 op, args, number = self.steps[k]
                 if op == "field":
-                    found[k] = numbers[:, int(number)]
+                    slots[k] = numbers[:, int(number)]
                 elif op == "const":
-                    found[k] = np.full(len(numbers), number)
+                    slots[k] = np.full(len(numbers), number)
                 else:
-                    found[k] = _applied(op, [found[a] for a in args])
-        return np.stack([found[k] for k in wanted], axis=1)
+                    slots[k] = _applied(op, [slots[a] for a in args])
+        return np.stack([slots[k] for k in wanted], axis=1)
 
     def _needed(self, wanted: Sequence[int]) -> list[int]:
         needed, pending = set[int](), list(wanted)

@@ -267,12 +267,12 @@ class _Writer:
             self._swallowed.discard(k)
             for a in self._operands(k):
                 uses[a] = uses.get(a, 0) + 1
-        own = set(body)
+        inside = set(body)
         for k in body:
             what = self.tape.nodes[k]
             for side in (1, 0) if what.op in ("add", "sub") else ():
                 product, other = what.args[side], what.args[1 - side]
-                lone = product in own and uses[product] == 1 and product not in outputs
+                lone = product in inside and uses[product] == 1 and product not in outputs
                 if lone and self.tape.nodes[product].op == "mul":
                     op = "fma" if what.op == "add" else ("fnma" if side == 1 else "fms")
                     self._fused[k] = op, product, other
@@ -281,9 +281,9 @@ class _Writer:
         for place, k in enumerate(body):
             self._position[k] = (node, place)
             for a in self._read_by(k):
-                if a in own:
+                if a in inside:
                     self._last_use[a] = (node, place)
-        for k in outputs & own:
+        for k in outputs & inside:
             self._last_use[k] = None
 
     def _read_by(self, node: int) -> set[int]:

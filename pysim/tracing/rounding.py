@@ -45,54 +45,56 @@ def rounding_error(
     tape: Tape, node: Node, value: Array, x: Sequence[Array], e: Sequence[Array]
 ) -> Array:
     """Bound of one node's rounding error, given its value, its operands x and the bounds e of their errors."""
-    own: Any = UNIT * np.abs(value)
+    rounding: Any = UNIT * np.abs(value)
     match node.op:
         case "add" | "sub":
-            own = e[0] + e[1] + own
+            rounding = e[0] + e[1] + rounding
         case "dot":
-            own = _error_of_dot(tape, node, x, e)
+            rounding = _error_of_dot(tape, node, x, e)
         case "mul":
-            own = np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + own
+            rounding = np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + rounding
         case "div":
-            own = (e[0] + np.abs(value) * e[1]) / np.abs(x[1]) + own
+            rounding = (e[0] + np.abs(value) * e[1]) / np.abs(x[1]) + rounding
         case "neg" | "abs":
-            own = e[0]
+            rounding = e[0]
         case "min" | "max":
-            own = np.maximum(e[0], e[1])
+            rounding = np.maximum(e[0], e[1])
         case "select":
-            own = np.where(x[0] != 0, e[1], e[2])
+            rounding = np.where(x[0] != 0, e[1], e[2])
         case "unknown":
-            own = np.zeros(np.shape(value))
+            rounding = np.zeros(np.shape(value))
         case "solve":
-            own = 1e4 * own  # of the residual's error, which is not followed
+            rounding = 1e4 * rounding  # of the residual's error, which is not followed
         case "less" | "less_equal" | "equal" | "sign" | "segment":
-            own = 0 * own
+            rounding = 0 * rounding
         case "sqrt":
-            own = np.where(value == 0, np.sqrt(e[0]), e[0] / np.abs(2 * value)) + own
+            rounding = np.where(value == 0, np.sqrt(e[0]), e[0] / np.abs(2 * value)) + rounding
         case "hypot":
-            own = (np.abs(x[0]) * e[0] + np.abs(x[1]) * e[1]) / np.abs(value) + own
+            rounding = (np.abs(x[0]) * e[0] + np.abs(x[1]) * e[1]) / np.abs(value) + rounding
         case "sin":
-            own = np.abs(np.cos(x[0])) * e[0] + own
+            rounding = np.abs(np.cos(x[0])) * e[0] + rounding
         case "cos":
-            own = np.abs(np.sin(x[0])) * e[0] + own
+            rounding = np.abs(np.sin(x[0])) * e[0] + rounding
         case "tan":
-            own = (1 + value**2) * e[0] + 4 * own
+            rounding = (1 + value**2) * e[0] + 4 * rounding
         case "asin" | "acos":
-            own = e[0] / np.sqrt(np.maximum(1 - x[0] ** 2, e[0])) + 4 * own
+            rounding = e[0] / np.sqrt(np.maximum(1 - x[0] ** 2, e[0])) + 4 * rounding
         case "atan":
-            own = e[0] / (1 + x[0] ** 2) + 4 * own
+            rounding = e[0] / (1 + x[0] ** 2) + 4 * rounding
         case "atan2":
-            own = (np.abs(x[1]) * e[0] + np.abs(x[0]) * e[1]) / (x[0] ** 2 + x[1] ** 2) + 4 * own
+            rounding = (np.abs(x[1]) * e[0] + np.abs(x[0]) * e[1]) / (
+                x[0] ** 2 + x[1] ** 2
+            ) + 4 * rounding
         case "exp":
-            own = np.abs(value) * e[0] + 4 * own
+            rounding = np.abs(value) * e[0] + 4 * rounding
         case "tanh":
-            own = (1 - value**2) * e[0] + 4 * own
+            rounding = (1 - value**2) * e[0] + 4 * rounding
         case "log":
-            own = e[0] / np.abs(x[0]) + 4 * own
+            rounding = e[0] / np.abs(x[0]) + 4 * rounding
         case "pow":
             rate = np.abs(value * x[1] / x[0]) * e[0] + np.abs(value * np.log(np.abs(x[0]))) * e[1]
-            own = np.where(x[0] == 0, 0, rate) + 4 * own
-    return np.broadcast_to(own, np.shape(value))
+            rounding = np.where(x[0] == 0, 0, rate) + 4 * rounding
+    return np.broadcast_to(rounding, np.shape(value))
 
 
 def _error_of_dot(tape: Tape, node: Node, x: Sequence[Array], e: Sequence[Array]) -> Any:

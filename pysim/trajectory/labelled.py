@@ -29,7 +29,7 @@ def to_xarray(trajectory: Trajectory) -> Any:  # noqa: ANN401, an xarray.Dataset
         problem = 'to_xarray needs xarray; install it with pip install "pysim-multibody[sweeps]"'
         raise TrajectoryError("trajectory", problem) from error
     names, units, header = trajectory.names, trajectory.units, trajectory.header
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "q": (("t", "coordinate"), np.asarray(trajectory.q)),
         "v": (("t", "velocity"), np.asarray(trajectory.v)),
         "a": (("t", "velocity"), np.asarray(trajectory.a)),
@@ -37,15 +37,15 @@ def to_xarray(trajectory: Trajectory) -> Any:  # noqa: ANN401, an xarray.Dataset
     }
     for part in ("kinetic", "potential", "elastic"):
         values = np.asarray(getattr(trajectory, part))
-        found[f"energy.{part}"] = ("t", values, {"units": "J"})
+        columns[f"energy.{part}"] = ("t", values, {"units": "J"})
     if names["forces"]:
-        found["forces"] = (("t", "force"), np.asarray(trajectory.element_forces))
+        columns["forces"] = (("t", "force"), np.asarray(trajectory.element_forces))
     for name, unit in zip(names["signals"], units["signals"], strict=True):
         values = np.asarray(trajectory.signals[name])
         axes = ("t",) if values.ndim == 1 else ("t", f"{name}[]")
-        found[f"signals.{name}"] = (axes, values, {"units": unit})
+        columns[f"signals.{name}"] = (axes, values, {"units": unit})
     for name, work in trajectory.work.items():
-        found[f"work.{name}"] = ("t", np.asarray(work), {"units": "J"})
+        columns[f"work.{name}"] = ("t", np.asarray(work), {"units": "J"})
     coordinates: dict[str, Any] = {
         "t": ("t", np.asarray(trajectory.t), {"units": "s"}),
         "coordinate": list(names["coordinates"]),
@@ -67,4 +67,4 @@ def to_xarray(trajectory: Trajectory) -> Any:  # noqa: ANN401, an xarray.Dataset
         "version": header.version,
         "complete": int(trajectory.complete),
     }
-    return xarray.Dataset(found, coordinates, attributes)
+    return xarray.Dataset(columns, coordinates, attributes)

@@ -73,11 +73,11 @@ def dataset(file: h5py.File, key: str) -> h5py.Dataset:
     """Return a dataset that must be there, with its bytes in this file."""
     import h5py  # noqa: PLC0415, costs 0.1 s
 
-    found = _linked(file, key)
-    if not isinstance(found, h5py.Dataset):
+    linked = _linked(file, key)
+    if not isinstance(linked, h5py.Dataset):
         raise ValueError(f"it lacks {key!r}")  # noqa: TRY004, reported as damage
-    made = found.id.get_create_plist()
-    if made.get_external_count() or found.is_virtual:
+    made = linked.id.get_create_plist()
+    if made.get_external_count() or linked.is_virtual:
         raise ValueError(f"{key!r} is stored in another file")
     for k in range(made.get_nfilters()):
         code, _, _, name = made.get_filter(k)
@@ -87,7 +87,7 @@ def dataset(file: h5py.File, key: str) -> h5py.Dataset:
             h5py.h5z.FILTER_FLETCHER32,
         }:
             raise ValueError(f"{key!r} needs the filter {name.decode(errors='replace')!r}")
-    return found
+    return linked
 
 
 def has(file: h5py.File, key: str) -> bool:
@@ -112,18 +112,18 @@ def _linked(file: h5py.File, key: str) -> Any:  # noqa: ANN401, a group, a datas
 
 def numbers(file: h5py.File, key: str, shape: tuple[int | None, ...]) -> h5py.Dataset:
     """Return a dataset of real numbers, not read yet, of a shape in which None is any length."""
-    found = dataset(file, key)
-    if found.dtype.kind not in "fiu":
-        raise ValueError(f"{key!r} must hold real numbers, not {found.dtype}")
-    lengths = found.shape or ()  # None: empty
+    stored = dataset(file, key)
+    if stored.dtype.kind not in "fiu":
+        raise ValueError(f"{key!r} must hold real numbers, not {stored.dtype}")
+    lengths = stored.shape or ()  # None: empty
     if len(lengths) != len(shape) or any(
         meant not in {None, n} for meant, n in zip(shape, lengths, strict=True)
     ):
         meant = ", ".join("n" if n is None else str(n) for n in shape)
         meant += "," if len(shape) == 1 else ""
-        raise ValueError(f"{key!r} has shape {found.shape}, its header says ({meant})")
-    _check_memory(found)
-    return found
+        raise ValueError(f"{key!r} has shape {stored.shape}, its header says ({meant})")
+    _check_memory(stored)
+    return stored
 
 
 def stored_rows(found: h5py.Dataset) -> int:

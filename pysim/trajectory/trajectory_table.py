@@ -25,24 +25,24 @@ def table_of(
 ) -> dict[str, tuple[str, Array]]:
     """Return unit and values (n,) of every column at all or some rows: t, q, v, a, energies, signals, work, places."""
     names, units = trajectory.names, trajectory.units
-    found: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t[rows])}
+    columns: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t[rows])}
     for key, kind in (("q", "coordinates"), ("v", "velocities"), ("a", "velocities")):
         values: Array = getattr(trajectory, key)[rows]
         for k, (name, unit) in enumerate(zip(names[kind], units[key], strict=True)):
-            found[f"{key}.{name}"] = unit, values[:, k]
+            columns[f"{key}.{name}"] = unit, values[:, k]
     for part in ("kinetic", "potential", "elastic"):
-        found[f"energy.{part}"] = "J", getattr(trajectory, part)[rows]
+        columns[f"energy.{part}"] = "J", getattr(trajectory, part)[rows]
     for name, unit in zip(names["signals"], units["signals"], strict=True):
         values = trajectory.signals[name][rows]
         if values.ndim == 1:
-            found[name] = unit, values
+            columns[name] = unit, values
         else:
-            found |= {f"{name}[{k}]": (unit, column) for k, column in enumerate(values.T)}
-    found |= {f"work.{name}": ("J", values[rows]) for name, values in trajectory.work.items()}
+            columns |= {f"{name}[{k}]": (unit, column) for k, column in enumerate(values.T)}
+    columns |= {f"work.{name}": ("J", values[rows]) for name, values in trajectory.work.items()}
     for frame in frames:
         places = trajectory.path_of(frame, rows)
-        found |= {f"{frame}.{axis}": ("m", places[:, k]) for k, axis in enumerate("xyz")}
-    return found
+        columns |= {f"{frame}.{axis}": ("m", places[:, k]) for k, axis in enumerate("xyz")}
+    return columns
 
 
 def to_csv(

@@ -74,7 +74,7 @@ def wrenches_on_bodies(model: Model, q: Array, wrenches: Array) -> Array:
         q: configurations (n, nq).
         wrenches: of every loop on its body b (n, loops, 6), in its frame b, about the origin of that.
     """
-    found = np.zeros((len(q), model.nbodies, 6))
+    on_bodies = np.zeros((len(q), model.nbodies, 6))
     poses = np.asarray(forward_kinematics(model, q))
     loops = {loop.name: loop for loop in model.spec.loops}
     for k, name in enumerate(model.loop_names):
@@ -89,9 +89,9 @@ def wrenches_on_bodies(model: Model, q: Array, wrenches: Array) -> Array:
                 continue
             R, origin = poses[:, body, :3, :3], poses[:, body, :3, 3]
             moment = torque + np.cross(X[:, :3, 3] - origin, force)
-            found[:, body, :3] += sign * np.einsum("nji,nj->ni", R, force)
-            found[:, body, 3:] += sign * np.einsum("nji,nj->ni", R, moment)
-    return found
+            on_bodies[:, body, :3] += sign * np.einsum("nji,nj->ni", R, force)
+            on_bodies[:, body, 3:] += sign * np.einsum("nji,nj->ni", R, moment)
+    return on_bodies
 
 
 def _body(model: Model, name: str) -> tuple[int, Array]:

@@ -44,17 +44,17 @@ def saved_controllers(signals: CompiledSignals | None) -> str:
     Raises:
         JointError: a method `state` raises, or returns what files do not hold.
     """
-    found = {}
+    states = {}
     for callback in () if signals is None else signals.callbacks:
         state = _call(callback.plugin, "state")
         try:
-            found[callback.name] = encoded(state, "it")
+            states[callback.name] = encoded(state, "it")
         except TypeError as error:
             problem = f"returns what files do not hold: {error}"
             remedy = "return numbers, texts, arrays, or lists and dictionaries of them"
             place = method_place(callback.plugin, "state")
             raise JointError(place, f"{problem}; {remedy}") from error
-    return json.dumps(found)
+    return json.dumps(states)
 
 
 def restore_controllers(signals: CompiledSignals | None, saved: str, where: str) -> None:

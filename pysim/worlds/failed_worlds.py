@@ -17,17 +17,17 @@ ON_FAILURE = ("stop", "drop_world")
 DROP = "drop_world"  # by default
 
 
-def checked_on_failure(given: object) -> str | None:
+def checked_on_failure(choice: object) -> str | None:
     """Return whether a failed world stops the others or is dropped; None for the choice of the scene."""
-    if given is None:
+    if choice is None:
         return None
-    if not isinstance(given, str):
-        problem = f"must be 'stop' or 'drop_world', got {given!r}"
+    if not isinstance(choice, str):
+        problem = f"must be 'stop' or 'drop_world', got {choice!r}"
         raise SimulationError("on_failure", f"{problem}; leave it out for that of the scene")
-    if given not in ON_FAILURE:
-        remedy = did_you_mean(given, ON_FAILURE)
-        raise SimulationError("on_failure", f"there is no choice {given!r}{remedy}")
-    return given
+    if choice not in ON_FAILURE:
+        remedy = did_you_mean(choice, ON_FAILURE)
+        raise SimulationError("on_failure", f"there is no choice {choice!r}{remedy}")
+    return choice
 
 
 def failed_world(name: str, world: int, reason: str) -> SimulationError:

@@ -392,17 +392,17 @@ class ParameterPaths:
         if key not in _SURFACE:
             problem = f"{key!r} is not a number in which worlds can differ"
             raise SimulationError(where, f"{problem}; those of a surface are {', '.join(_SURFACE)}")
-        own = _SURFACE[key]
-        start = _surface_number(surface, own[0])
+        number = _SURFACE[key]
+        start = _surface_number(surface, number[0])
         if start is None:
             problem = f"the scene gives no {key}, and has another law without it"
             raise SimulationError(where, f"{problem}; write it there, too")
-        least = _least_of_surface()[own[0]]
+        least = _least_of_surface()[number[0]]
         zero = ""
-        if own[0] in ("rolling", "spinning") and start == 0:
+        if number[0] in ("rolling", "spinning") and start == 0:
             zero = "the scene decides whether surfaces resist rolling; give a small length there"
         return Parameter(
-            f"{name}.{key}", kind, part, own[0], np.array([start]), False, least, own, zero
+            f"{name}.{key}", kind, part, number[0], np.array([start]), False, least, number, zero
         )
 
 

@@ -62,7 +62,7 @@ class BlockMethods:
         self._units, self._signals, self._late = units, signals, late
         self.arguments = arguments
 
-    def call(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> Any:
+    def call(self, block: GraphBlock, method: str, arguments: Mapping[str, Any]) -> Any:
         """Call an author's method; its fields of type Signal hold the signals.
 
         Raises:
@@ -78,11 +78,11 @@ class BlockMethods:
         try:
             with opened(plugin, self._tape):
                 if type(plugin).__module__.startswith(LIBRARY):
-                    return function(**given)
+                    return function(**arguments)
                 return recorded_call(
                     self._tape,
                     lambda: method_place(plugin, method),
-                    lambda: function(**{name: _afresh(value) for name, value in given.items()}),
+                    lambda: function(**{name: _afresh(value) for name, value in arguments.items()}),
                     _REPEATABLE,
                 )
         except PysimError:
@@ -126,7 +126,7 @@ class BlockMethods:
         Raises:
             SceneError: a name or the number of values is wrong, or the output does not follow from forces.
         """
-        found = dict(numbers)
+        begun = dict(numbers)
         tape = self._tape
         for name, values in block.first.items():
             problem = ""
@@ -141,11 +141,11 @@ class BlockMethods:
                 raise SceneError(block.where, f"{block.label}: {problem}")
             time = self._symbols.number(SignalSource.time, 0).index
             begins = tape.node("less_equal", time, tape.const(0))
-            found[name] = [
+            begun[name] = [
                 tape.node("select", begins, tape.const(value), node)
                 for value, node in zip(values, nodes, strict=True)
             ]
-        return found
+        return begun
 
     def nodes(self, block: GraphBlock, method: str, value: Any) -> list[int]:
         """Return the nodes of a number, or of a list of numbers, that a method returns."""
@@ -194,7 +194,7 @@ class BlockMethods:
                 place,
                 f"must return {len(channels)} values, one for each of {', '.join(c.name for c in channels)}",
             )
-        found = {}
+        rates = {}
         for channel, part in zip(channels, parts, strict=True):
             nodes = self.nodes(block, method, part)
             size = len(self._places.of[block.name, channel.name])
@@ -203,8 +203,8 @@ class BlockMethods:
                     place,
                     f"must return {count_text(size)} for {channel.name!r}, got {len(nodes)}",
                 )
-            found[channel.name] = nodes
-        return found
+            rates[channel.name] = nodes
+        return rates
 
 
 def _signal_unit(plugin: Any, name: str) -> str:

@@ -130,7 +130,7 @@ class GraphBuilder:
         method = output_method(block)
         available = self.methods.arguments.of(block, method)
         try:
-            found = self.methods.outputs(block, method, available)
+            outputs = self.methods.outputs(block, method, available)
         except PysimError as error:
             if type(error) is not PysimError:
                 raise
@@ -138,12 +138,12 @@ class GraphBuilder:
                 error.where, f"{error.problem} ({block.where}: {block.label})"
             ) from error
         if block.scale == 1:
-            return found
+            return outputs
         scaled = {
             name: [(Scalar(self.symbols.tape, k) * block.scale).index for k in nodes]
-            for name, nodes in found.numbers.items()
+            for name, nodes in outputs.numbers.items()
         }
-        return Outputs(scaled, found.units)
+        return Outputs(scaled, outputs.units)
 
     def _held_outputs(self, block: GraphBlock) -> Outputs:
         """Return the held numbers of a sampled block, whose sizes follow from a first call."""

@@ -112,30 +112,30 @@ class MethodArguments:
     def of(self, block: GraphBlock, method: str) -> dict[str, Any]:
         """Return what a method names, by name."""
         wanted = argument_names(block.plugin, method)
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         offered = ["t", *_OFFERED[block.kind], *(("period",) if method == "held_step" else ())]
         for channel in (*states_of(block.plugin), *memory_of(block.plugin)):
             offered.append(channel.name)
             if (block.name, channel.name) in self._places.of:
-                found[channel.name] = self._symbols.shaped(
+                arguments[channel.name] = self._symbols.shaped(
                     self._places.held(block.name, channel.name)
                 )
         kept = [channel.name for channel in memory_of(block.plugin)]
         if kept and "memory" not in offered:
             offered.append("memory")
-            if all(name in found for name in kept):
-                found["memory"] = SimpleNamespace(**{name: found[name] for name in kept})
+            if all(name in arguments for name in kept):
+                arguments["memory"] = SimpleNamespace(**{name: arguments[name] for name in kept})
         for name in wanted:
             if name not in offered:
                 problem = f"has the unknown argument {name!r}; choose among {', '.join(offered)}"
                 raise JointError(method_place(block.plugin, method), problem)
-            if name not in found and name in {*kept, "memory"}:
+            if name not in arguments and name in {*kept, "memory"}:
                 owned = ", ".join(repr(own) for own in kept) if name == "memory" else repr(name)
                 problem = f"{block.label}: has the memory {owned}, which changes at instants"
                 raise SceneError(block.where, f"{problem}; give it a period [s]")
-            if name not in found:
-                found[name] = self._argument(block, name, method)
-        return {name: found[name] for name in wanted}
+            if name not in arguments:
+                arguments[name] = self._argument(block, name, method)
+        return {name: arguments[name] for name in wanted}
 
     def _argument(self, block: GraphBlock, name: str, method: str) -> Any:
         if name == "t":

@@ -97,22 +97,22 @@ class Readings:
                 _take_name(owners, full, block, "a state")
                 recorded.append(RecordedSignal(full, "", len(nodes), len(kept), single))
                 nodes += kept
-        for own in self._forces.driven.values():
-            if own.actuators:
-                unit = "N·m" if own.place.v_unit == "rad/s" else "N"
-                name = f"{EFFORT}.{own.place.name}"
+        for drive in self._forces.driven.values():
+            if drive.actuators:
+                unit = "N·m" if drive.place.v_unit == "rad/s" else "N"
+                name = f"{EFFORT}.{drive.place.name}"
                 recorded.append(RecordedSignal(name, unit, len(nodes), 1, is_single=True))
-                nodes.append(self._forces.limited_sum(own))
+                nodes.append(self._forces.limited_sum(drive))
         if not self._late.is_late(nodes):
             return nodes, tuple(recorded)
-        parts = [nodes[own.first : own.first + own.size] for own in recorded]
+        parts = [nodes[signal.first : signal.first + signal.size] for signal in recorded]
         return nodes, tuple(
             replace(
-                own,
+                signal,
                 is_measured=self._late.is_measured(part),
                 is_touching=self._late.is_touching(part),
             )
-            for own, part in zip(recorded, parts, strict=True)
+            for signal, part in zip(recorded, parts, strict=True)
         )
 
     def exerted(self, readings: list[int]) -> tuple[ExertedForce, ...]:

@@ -64,7 +64,7 @@ class SampledBlocks:
 
         Initial values of blocks that a block reads are inserted for their states, but for those of a loop.
         """
-        found = []
+        initial = []
         known: dict[int, int] = {}  # nodes of the initial values, by place
         for block in self._references.inputs_first():
             plugin = block.plugin
@@ -87,8 +87,8 @@ class SampledBlocks:
                 raise JointError(method_place(plugin, "initial"), problem)
             nodes = self._inserted(nodes, known)
             known |= dict(zip(places, nodes, strict=True))
-            found.append((block, nodes, places))
-        return found
+            initial.append((block, nodes, places))
+        return initial
 
     def _inserted(self, nodes: Sequence[int], known: Mapping[int, int]) -> list[int]:
         """Return nodes with others in place of numbers of the state, by their places."""
@@ -107,12 +107,12 @@ class SampledBlocks:
 
     def blocks(self, most: int) -> list[StoredNodes]:
         """Return the sampled blocks in the order in which they run, with the nodes that they store and where."""
-        found = {}
+        by_name = {}
         for block in self._blocks.values():
             if block.period is None:
                 continue
             if isinstance(block.plugin, CallbackController):
-                found[block.name] = (block, *self._gathered_inputs(block))
+                by_name[block.name] = (block, *self._gathered_inputs(block))
                 continue
             method = output_method(block)
             outputs = self._methods.outputs(
@@ -130,12 +130,12 @@ class SampledBlocks:
             for channel, values in self._stepped(block):
                 nodes += values
                 places += self._places.of[block.name, channel]
-            found[block.name] = (block, nodes, places)
-        if len(found) > most:
-            block = list(found.values())[most][0]
-            problem = f"{block.label}: too many sampled blocks, {len(found)}"
+            by_name[block.name] = (block, nodes, places)
+        if len(by_name) > most:
+            block = list(by_name.values())[most][0]
+            problem = f"{block.label}: too many sampled blocks, {len(by_name)}"
             raise SceneError(block.where, f"{problem}; use at most {most}")
-        return self._in_order(found)
+        return self._in_order(by_name)
 
     def _stepped(self, block: GraphBlock) -> list[tuple[str, list[int]]]:
         """Return the next values of states and memory of a sampled block.
@@ -163,12 +163,12 @@ class SampledBlocks:
             stepped += list(self._methods.rates(block, "update").items())
         return stepped
 
-    def _in_order(self, found: Mapping[str, StoredNodes]) -> list[StoredNodes]:
+    def _in_order(self, blocks: Mapping[str, StoredNodes]) -> list[StoredNodes]:
         """Sort sampled blocks: one that reads another runs after it; loops keep the order of the scene."""
-        owner = {place: name for name, (_, _, places) in found.items() for place in places}
-        called = [name for name in found if isinstance(found[name][0].plugin, CallbackController)]
+        owner = {place: name for name, (_, _, places) in blocks.items() for place in places}
+        called = [name for name in blocks if isinstance(blocks[name][0].plugin, CallbackController)]
         for name in called:
-            for _, own in self._places_of(name, found[name][0].plugin.output_channels(), ""):
+            for _, own in self._places_of(name, blocks[name][0].plugin.output_channels(), ""):
                 owner |= dict.fromkeys(own, name)
         reads = {
             name: {
@@ -177,7 +177,7 @@ class SampledBlocks:
                 if source is SignalSource.state and index in owner
             }
             - {name}
-            for name, (_, nodes, _) in found.items()
+            for name, (_, nodes, _) in blocks.items()
         }
         order: list[str] = []
         visiting: set[str] = set()
@@ -186,19 +186,19 @@ class SampledBlocks:
             if name in order or name in visiting:
                 return
             visiting.add(name)
-            for other in found:
+            for other in blocks:
                 if other in reads[name]:
                     visit(other)
             visiting.discard(name)
             order.append(name)
 
-        for name in found:
+        for name in blocks:
             visit(name)
         later = set(called)  # what depends on Python runs after what does not
-        for _ in found:
-            later |= {name for name in found if reads[name] & later}
+        for _ in blocks:
+            later |= {name for name in blocks if reads[name] & later}
         order.sort(key=lambda name: name in later)
-        return [found[name] for name in order]
+        return [blocks[name] for name in order]
 
     def settled(
         self, begins: Sequence[StoredNodes], sampled: Sequence[StoredNodes]

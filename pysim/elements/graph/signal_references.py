@@ -142,17 +142,17 @@ class SignalReferences:
         return base, None
 
     def known_names(self) -> list[str]:
-        found = []
+        names = []
         for block in self._blocks.values():
             if block.kind in ("actuator", "force"):
                 continue
             channels = [] if block.plugin is None else list(block.plugin.output_channels())
-            found += (
+            names += (
                 [block.name]
                 if len(channels) < 2
                 else [f"{block.name}.{channel.name}" for channel in channels]
             )
-        return found
+        return names
 
     # ---------------------------------------------------------------------------------------- names of numbers
 
@@ -178,7 +178,7 @@ class SignalReferences:
         self._open_labels.append(block.name)
         before, self._cut_labels = self._cut_labels, False
         try:
-            found = self._labels_of_inputs(block, channel)
+            labels = self._labels_of_inputs(block, channel)
         except RecursionError:
             problem = f"{block.label}: the names of its numbers come through too many blocks"
             raise SceneError(
@@ -187,13 +187,13 @@ class SignalReferences:
         finally:
             self._open_labels.pop()
             is_cut, self._cut_labels = self._cut_labels, self._cut_labels or before
-        (self._labels_in_loop if is_cut else self._labels)[key] = found
+        (self._labels_in_loop if is_cut else self._labels)[key] = labels
         if block.name in self._cut_at:
             self._cut_at.remove(block.name)
             self._labels_in_loop.clear()
             if not self._cut_at:
                 self._cut_labels = before
-        return found
+        return labels
 
     def _labels_of_inputs(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
         """Return the names of the numbers of the first input that has as many numbers as an output."""

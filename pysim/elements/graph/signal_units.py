@@ -42,9 +42,9 @@ class SignalUnits:
 
     def _units_of_outputs(self, block: GraphBlock) -> dict[str, str]:
         plugin, channels = block.plugin, list(block.plugin.output_channels())
-        own = {channel.name: channel.unit for channel in channels}
+        units = {channel.name: channel.unit for channel in channels}
         if block.kind == "signal":
-            return dict.fromkeys(own, block.unit)
+            return dict.fromkeys(units, block.unit)
         for known in (self._known_units, self._units_in_loop):
             if block.name in known:
                 self._cut_units |= known is self._units_in_loop
@@ -52,23 +52,23 @@ class SignalUnits:
         if block.name in self._open_units:  # a loop that a state breaks
             self._cut_units = True
             self._cut_at.add(block.name)
-            return own
+            return units
         self._open_units.append(block.name)
         before, self._cut_units = self._cut_units, False
         try:
-            given = self._units_of_inputs(block)
+            input_units = self._units_of_inputs(block)
         finally:
             self._open_units.pop()
             is_cut, self._cut_units = self._cut_units, self._cut_units or before
         if block.coordinates:
-            given = {
+            input_units = {
                 "q": _common(c.q_unit for c in block.coordinates),
                 "v": _common(c.v_unit for c in block.coordinates),
-            } | given
+            } | input_units
         elif block.kind == "sensor":
-            given = {"q": "", "v": ""} | given
-        written = {name: spelled_unit(unit) for name, unit in plugin.units(given).items()}
-        found = own | written
+            input_units = {"q": "", "v": ""} | input_units
+        written = {name: spelled_unit(unit) for name, unit in plugin.units(input_units).items()}
+        found = units | written
         (self._units_in_loop if is_cut else self._known_units)[block.name] = found
         if block.name in self._cut_at:
             self._cut_at.remove(block.name)

@@ -137,7 +137,7 @@ class SignalValues:
         check_inputs(block)
         declared: Channels = block.plugin.input_channels()
         sizes: dict[str, int] = {}
-        found = {}
+        inputs = {}
         for channel in declared:
             names = [name for own, name in connected(block) if own is channel]
             nodes: list[int] = []
@@ -152,8 +152,8 @@ class SignalValues:
                 raise SceneError(block.where, f"{problem}; connect a signal of that size")
             if isinstance(channel.size, str):
                 sizes[channel.size] = len(nodes)
-            found[channel.name] = self._symbols.shaped(nodes)
-        return SimpleNamespace(**found), sizes
+            inputs[channel.name] = self._symbols.shaped(nodes)
+        return SimpleNamespace(**inputs), sizes
 
 
 def _loop_error(members: Sequence[GraphBlock]) -> SceneError:

@@ -114,7 +114,11 @@ class FmuController(CallbackController):
         """Return the variables of a kind that the keys name; all by default."""
         key = {"input": "reads", "output": "gives", "parameter": "parameters_set"}[causality]
         names: tuple[str, ...] = getattr(self, key)
-        known = {own.name: own for own in self._fmu.variables if own.causality == causality}
+        known = {
+            variable.name: variable
+            for variable in self._fmu.variables
+            if variable.causality == causality
+        }
         for name in names:
             if name not in known:
                 hint = did_you_mean(name, known)
@@ -124,7 +128,7 @@ class FmuController(CallbackController):
                 raise PysimError(key, f"{problem}; take real numbers alone")
         if names or named_only:
             return [known[name] for name in names]
-        return [own for own in known.values() if own.type in _REAL]
+        return [variable for variable in known.values() if variable.type in _REAL]
 
 
 class _Variable(SimpleNamespace):

@@ -56,7 +56,7 @@ class MagicFormulaTyre(Tyre):
         vars(self)["coefficients"] = p
         radius = self.radius or p.UNLOADED_RADIUS
         stiffness = self.stiffness or p.VERTICAL_STIFFNESS
-        given = {
+        numbers = {
             "radius": radius,
             "stiffness": stiffness,
             "damping": self.damping or p.VERTICAL_DAMPING,
@@ -69,7 +69,7 @@ class MagicFormulaTyre(Tyre):
             or p.PTY1 * np.sin(2 * np.arctan(1 / (p.PTY2 or 1.0))) * p.UNLOADED_RADIUS * p.LSGAL
             or RELAXATION[1],
         }
-        vars(self).update({name: float(value) for name, value in given.items()})
+        vars(self).update({name: float(value) for name, value in numbers.items()})
 
     def forces(self, load: Any, kappa: Any, tangent: Any, camber: Any) -> tuple[Any, ...]:
         p: _Coefficients = vars(self)["coefficients"]

@@ -313,7 +313,7 @@ class Policy(Controller):
         last = dict(zip(map(int, a["slots"]), memory, strict=False))
         if self._rates:
             rates = [
-                own - before for own, before in zip(memory[:m], memory[m : 2 * m], strict=True)
+                now - before for now, before in zip(memory[:m], memory[m : 2 * m], strict=True)
             ]
             last |= dict(zip(self._rates, rates, strict=True))
         k = len(a["scales"])
@@ -325,7 +325,7 @@ class Policy(Controller):
         past = memory[2 * m : -1]
         first = list(frame) * (len(past) // k)
         kept = [
-            np.where(memory[-1] > 0, own, start) for own, start in zip(past, first, strict=True)
+            np.where(memory[-1] > 0, now, start) for now, start in zip(past, first, strict=True)
         ]
         return [*kept, *frame]
 

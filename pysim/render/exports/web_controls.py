@@ -93,7 +93,7 @@ def curves(runs: Sequence[Trajectory], patterns: Sequence[str]) -> list[dict[str
     chosen = select(runs[0], list(patterns) or default_patterns(runs[0]))[:MOST_CURVES]
     others = [quantities_of(run) for run in runs[1:]]
     first = [quantity.unit for quantity in chosen[:1]]
-    found: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
     for quantity in chosen:
         drawn = [_points(runs[0], quantity, start)]
         drawn += [
@@ -101,9 +101,9 @@ def curves(runs: Sequence[Trajectory], patterns: Sequence[str]) -> list[dict[str
             for run, known in zip(runs[1:], others, strict=True)
             if quantity.name in known
         ]
-        is_on = len(found) < FIRST_SHOWN and [quantity.unit] == first
-        found.append({"name": quantity.name, "unit": quantity.unit, "on": is_on, "runs": drawn})
-    return found
+        is_on = len(curves) < FIRST_SHOWN and [quantity.unit] == first
+        curves.append({"name": quantity.name, "unit": quantity.unit, "on": is_on, "runs": drawn})
+    return curves
 
 
 def _points(run: Trajectory, quantity: Quantity, start: float) -> dict[str, list[float]]:

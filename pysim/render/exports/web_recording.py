@@ -110,7 +110,7 @@ def nodes_of(drawn: Sequence[RecordedRun]) -> dict[str, Any]:
 
 def reach_of(run: Trajectory, meshes: dict[int, list[Mesh]], tubes: Sequence[Tube]) -> Array:
     """Return corners of the boxes of the bodies at some of the instants, in the world."""
-    found = []
+    reached = []
     rows = run.poses[:: -(-len(run) // SEEN)]
     for body, parts in meshes.items():
         bounds = np.array([part.bounds for part in parts]).reshape(-1, 3, 2)
@@ -118,16 +118,16 @@ def reach_of(run: Trajectory, meshes: dict[int, list[Mesh]], tubes: Sequence[Tub
         corners = np.array(list(product(*zip(low, high, strict=True))))
         if body < 0:
             if np.linalg.norm(high - low) < FARTHEST:  # a floor is larger than what happens on it
-                found.append(corners)
+                reached.append(corners)
             continue
         matrices = pose_matrices(rows[:, body])
-        found += [corners @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
+        reached += [corners @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
     for tube in tubes:
         for body, points in tube.hulls().items():
             matrices = pose_matrices(rows[:, body])
             ends = hull(points)
-            found += [ends @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
-    return np.concatenate(found) if found else np.zeros((1, 3))
+            reached += [ends @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
+    return np.concatenate(reached) if reached else np.zeros((1, 3))
 
 
 def _name(run: Trajectory, body: int) -> str:

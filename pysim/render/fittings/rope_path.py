@@ -171,17 +171,17 @@ def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array
     if obstacle.inside:
         through = _through_cylinder if obstacle.kind == "cylinder" else _through_sphere
         bend = through(start, end, obstacle.radius)
-        found = None if bend is None else (np.tile(bend, (ARC + 1, 1)), 0.0)
+        way = None if bend is None else (np.tile(bend, (ARC + 1, 1)), 0.0)
     elif obstacle.kind == "torus":
-        found = _through_torus(start, end, obstacle.radius, obstacle.tube)
+        way = _through_torus(start, end, obstacle.radius, obstacle.tube)
     elif obstacle.kind == "ellipsoid":
-        found = _over_ellipsoid(start, end, np.array(obstacle.semi_axes), np.array(obstacle.side))
+        way = _over_ellipsoid(start, end, np.array(obstacle.semi_axes), np.array(obstacle.side))
     else:
         over = _over_cylinder if obstacle.kind == "cylinder" else _over_sphere
-        found = over(start, end, obstacle.radius, np.array(obstacle.side))
-    if found is None:
+        way = over(start, end, obstacle.radius, np.array(obstacle.side))
+    if way is None:
         return np.tile(0.5 * (a + b), (ARC + 1, 1)), 0.0
-    arc, length = found
+    arc, length = way
     return arc @ R.T + origin, length
 
 

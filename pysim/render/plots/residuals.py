@@ -27,7 +27,9 @@ _MOST_POINTS = 4000  # of one line
 _EDGE = 4.0  # standard deviations that are shown
 
 
-def plot_residuals(found: Identification, samples: Samples, path: str | PathLike[str]) -> None:
+def plot_residuals(
+    identification: Identification, samples: Samples, path: str | PathLike[str]
+) -> None:
     """Plot measured and predicted torques [N or N·m] and their residuals into a file.
 
     Raises:
@@ -39,7 +41,7 @@ def plot_residuals(found: Identification, samples: Samples, path: str | PathLike
 
         figure = Figure(layout="constrained", dpi=144)
         FigureCanvasAgg(figure)
-        draw_residuals(found, samples, figure)
+        draw_residuals(identification, samples, figure)
         figure.savefig(str(draft), facecolor="white")
 
 

@@ -56,7 +56,7 @@ class SensorReader:
 
     def read(self) -> list[BlockSpec]:
         """Return the sensors that pysim has."""
-        found = []
+        blocks = []
         for k in range(self.model.m.nsensor):
             keys = self._keys(k)
             if isinstance(keys, str):
@@ -65,8 +65,8 @@ class SensorReader:
                 continue
             label = self.model.name("SENSOR", k)
             name = self.names.unique(f"sensor{k + 1}" if label.startswith("#") else label)
-            found.append(BlockSpec("sensor", name, where=self.model.place(KIND, k), **keys))
-        return found
+            blocks.append(BlockSpec("sensor", name, where=self.model.place(KIND, k), **keys))
+        return blocks
 
     def _keys(self, k: int) -> dict[str, Any] | str:
         """Return the fields of a sensor's specification, or why it is left out."""

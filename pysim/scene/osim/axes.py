@@ -131,12 +131,12 @@ def _runs(axes: Sequence[Axis]) -> list[_Run] | None:
     if len(set(moved)) < len(moved):
         return None
     fixed = tuple(axis for axis in slides if axis.constant is not None)
-    found = [_Run("", fixed)] if fixed else []
+    runs = [_Run("", fixed)] if fixed else []
     names = dict.fromkeys(axis.coordinate for axis in slides if axis.constant is None)
     for name in names:
         along = tuple(a for a in slides if a.constant is None and a.coordinate == name)
         if name not in moved:
-            found.append(_Run(name, along))
+            runs.append(_Run(name, along))
         elif name == moved[0]:
             first = next(k for k, run in enumerate(rotations) if run.coordinate)
             leading = [axis for run in rotations[:first] for axis in run.axes]
@@ -144,7 +144,7 @@ def _runs(axes: Sequence[Axis]) -> list[_Run] | None:
             rotations = [merged, *rotations[first + 1 :]]
         else:
             return None
-    return found + rotations
+    return runs + rotations
 
 
 def _built_in(run: _Run) -> Link | None:

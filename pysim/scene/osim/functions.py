@@ -22,8 +22,8 @@ DEEPEST = 20  # functions within each other
 
 def function_in(holder: Element) -> Function | None:
     """Return the function that an element holds, None if it holds none."""
-    found = [child for child in holder.children if child.tag in _READERS]
-    if not found:
+    functions = [child for child in holder.children if child.tag in _READERS]
+    if not functions:
         inner = [child for child in holder.children if child.tag.lower().endswith("function")]
         inner += [child for child in holder.children if child.tag == "function"]
         for child in inner:
@@ -34,9 +34,9 @@ def function_in(holder: Element) -> Function | None:
         for child in others:
             _refuse(child)
         return None
-    if len(found) > 1:
-        found[1].fail(f"second function <{found[1].tag}> in <{holder.tag}>; keep one")
-    return read_function(found[0])
+    if len(functions) > 1:
+        functions[1].fail(f"second function <{functions[1].tag}> in <{holder.tag}>; keep one")
+    return read_function(functions[0])
 
 
 def _refuse(element: Element) -> None:

@@ -151,19 +151,19 @@ def _checked(item: JointItem) -> JointItem:
 
 def _read_coordinates(item: JointItem) -> None:
     holder = item.element.child("coordinates")
-    found = [] if holder is None else [c for c in holder.children if c.tag == "Coordinate"]
-    found = found or list(members(item.element, "CoordinateSet"))
+    coordinates = [] if holder is None else [c for c in holder.children if c.tag == "Coordinate"]
+    coordinates = coordinates or list(members(item.element, "CoordinateSet"))
     if item.kind != "CustomJoint":
         axes = _CLASSES[item.kind]
-        if len(found) > len(axes):
+        if len(coordinates) > len(axes):
             problem = f"joint {item.name!r} is a {item.kind} and has {len(axes)} coordinates"
-            found[len(axes)].fail(f"{problem}, got {len(found)}; remove this one")
+            coordinates[len(axes)].fail(f"{problem}, got {len(coordinates)}; remove this one")
         for k, (turns, _) in enumerate(axes):
-            element = found[k] if k < len(found) else None
+            element = coordinates[k] if k < len(coordinates) else None
             item.coordinates.append(_coordinate(element, f"{item.name}_coord_{k}", turns=turns))
     else:
         item.coordinates += [
-            _coordinate(element, name_of(element), turns=True) for element in found
+            _coordinate(element, name_of(element), turns=True) for element in coordinates
         ]
     names = [c.name for c in item.coordinates]
     for k, name in enumerate(names):

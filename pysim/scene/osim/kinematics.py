@@ -63,7 +63,7 @@ def configurations(
 ) -> list[dict[str, float]]:
     """Return the start and random configurations within the ranges; followers follow, locked coordinates hold."""
     rng = np.random.default_rng(3)
-    found = [{c.name: c.start for c in coordinates.values()}]
+    rows = [{c.name: c.start for c in coordinates.values()}]
     names = {c.place: c.name for c in coordinates.values() if c.place}
     for _ in range(count):
         q = {}
@@ -75,5 +75,5 @@ def configurations(
         for place, mimic in followers.items():
             if place in names and mimic.joint in names:
                 q[names[place]] = mimic.ratio * q[names[mimic.joint]] + mimic.offset
-        found.append(q)
-    return found
+        rows.append(q)
+    return rows

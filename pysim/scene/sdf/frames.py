@@ -153,7 +153,7 @@ class Scope:
         """Return the link that a frame is attached to: its label, scope and name; the scope is None for the world."""
         chain: list[str] = []  # frames and joints, each attached to the next
         try:
-            while (found := self.bodies.get(name) or self._own_body(name, user)) is None:
+            while (body := self.bodies.get(name) or self._own_body(name, user)) is None:
                 if name in self.attaching:
                     user.fail(f"frame {name!r} is attached to itself; name a link")
                 self.attaching.add(name)
@@ -164,8 +164,8 @@ class Scope:
                 name = text(element, "child") if joined else attached
         finally:
             self.attaching.difference_update(chain)
-        self.bodies |= dict.fromkeys(chain, found)
-        return found
+        self.bodies |= dict.fromkeys(chain, body)
+        return body
 
     def _own_body(self, name: str, user: Element) -> tuple[str, Scope | None, str] | None:
         """Return what `body` does for a name of another kind than a frame or joint of this model; else None."""

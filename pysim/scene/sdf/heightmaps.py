@@ -60,17 +60,17 @@ class HeightmapReader:
     def grounds(self, link: Element, X: Array) -> Iterator[GroundSpec]:
         """Yield the heightmaps of a link that collide; X (4, 4) is its pose in the world."""
         collisions = [(c, heightmap_of(c)) for c in link.all("collision")]
-        found = [(c, element) for c, element in collisions if element is not None]
+        heightmaps = [(c, element) for c, element in collisions if element is not None]
         for visual in link.all("visual"):
             element = heightmap_of(visual)
-            if element is not None and not found:
+            if element is not None and not heightmaps:
                 item = f"{link.owner}: visual {visual.attributes.get('name', '')!r}"
                 reason = "is left out: a heightmap is drawn if it collides"
                 self.omissions.add("shapes", item, visual.where, reason)
             painted = [] if element is None else [(p, c) for p in PAINT for c in element.all(p)]
             for paint, child in painted:
                 self.omissions.note("extensions", f"<{paint}>", child.where, "is not read")
-        for collision, element in found:
+        for collision, element in heightmaps:
             try:
                 field = self._field(element, X @ raw_pose(collision))
             except ForbiddenFileError:

@@ -97,9 +97,9 @@ def _included(
         sdf.fail(
             f"an included file needs one <model> in <sdf>, got {len(models)}; name another file"
         )
-    given = {tag: include.all(tag) for tag in _REPLACED}
+    replaced = {tag: include.all(tag) for tag in _REPLACED}
     model = models[0]
-    kept = [child for child in model.children if not given.get(child.tag)]
+    kept = [child for child in model.children if not replaced.get(child.tag)]
     name = include.child("name")
     attributes = model.attributes | {"version": sdf.attributes.get("version", "1.4")}
     if name is not None:
@@ -107,7 +107,7 @@ def _included(
     placed = include.child("placement_frame")
     if placed is not None:
         attributes["placement_frame"] = placed.content.strip()
-    others = [child for tag in _REPLACED for child in given[tag]]
+    others = [child for tag in _REPLACED for child in replaced[tag]]
     joined = replace(model, attributes=attributes, children=[*kept, *others])
     return expand_includes(joined, options, omissions, (*chain, file.resolve()), counter)
 

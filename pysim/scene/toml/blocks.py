@@ -52,7 +52,7 @@ class BlockReader:
         """
         self._names |= {force.name: force.where for force in self.model.forces}
         self._names |= {block.name: block.where for block in attached}
-        found = [
+        specs = [
             *(self._signal(table, ("signal", k)) for k, table in enumerate(scene.signal)),
             *(self._sensor(table, ("sensor", k)) for k, table in enumerate(scene.sensor)),
             *(
@@ -65,7 +65,7 @@ class BlockReader:
                 if table.type is not None
             ),
         ]
-        blocks = tuple(block for block in found if block is not None)
+        blocks = tuple(block for block in specs if block is not None)
         readers = _Readers(blocks)
         for name, built, path in self._built:
             if not readers.act_across(name):
@@ -129,8 +129,8 @@ class BlockReader:
             points=self._path(table, path),
         )
 
-    def _block(self, kind: str, table: Any, path: Steps, **own: Any) -> BlockSpec | None:  # noqa: ANN401, a table, its fields
-        name = table.name or "".join(own.get("coordinates", ())) or kind
+    def _block(self, kind: str, table: Any, path: Steps, **fields: Any) -> BlockSpec | None:  # noqa: ANN401, a table, its fields
+        name = table.name or "".join(fields.get("coordinates", ())) or kind
         where = self.problems.source.where(path)
         try:
             find_block(kind, table.type)
@@ -141,8 +141,8 @@ class BlockReader:
             problem = f"{name!r} is taken by {self._names[name]}; rename one"
             self.problems.add((*path, "name") if table.name else path, problem)
         self._names[name] = where
-        own |= {"name": name, "parameters": self._parameters(kind, table, path), "where": where}
-        return BlockSpec(kind, **{**table.spec_fields(BlockSpec), **own})
+        fields |= {"name": name, "parameters": self._parameters(kind, table, path), "where": where}
+        return BlockSpec(kind, **{**table.spec_fields(BlockSpec), **fields})
 
     def _parameters(self, kind: str, table: Any, path: Steps) -> Mapping[str, Any]:  # noqa: ANN401
         """Return the plugin's keys with their types checked."""

@@ -106,17 +106,17 @@ class ContactReader:
 
     def _materials(self) -> dict[str, SurfaceSpec]:
         where = self.problems.source.where
-        own = {
+        materials = {
             name: _surface(table, where(("materials", name)))
             for name, table in self.scene.materials.items()
         }
         brought = self.brought.materials if self.brought is not None else {}
-        for name in sorted(own.keys() & brought.keys()):
+        for name in sorted(materials.keys() & brought.keys()):
             if "/" in name:
                 continue  # the material of a model is meant
             problem = f"is taken by an attached scene, {brought[name].where}; give its model a name"
             self.problems.add(("materials", name), problem, of_key=True)
-        return {DEFAULT: DEFAULT_MATERIAL} | dict(brought) | own
+        return {DEFAULT: DEFAULT_MATERIAL} | dict(brought) | materials
 
     def _check_bodies(self, bodies: Sequence[BodySpec]) -> None:
         """Report a material of a body that does not collide."""

@@ -98,18 +98,18 @@ def _merged(source: Source, others: list[Source]) -> Source:
     values = dict(source.values)
     included: dict[Steps, tuple[Source, Steps]] = {}
     for other in others:
-        for name, given in other.values.items():
-            if name not in _OWN and _is_joined(name, given):
-                _join(values, (name,), given, other, included)
+        for name, value in other.values.items():
+            if name not in _OWN and _is_joined(name, value):
+                _join(values, (name,), value, other, included)
     for other in reversed(others):
-        for name, given in other.values.items():
-            if name in _OWN or _is_joined(name, given):
+        for name, value in other.values.items():
+            if name in _OWN or _is_joined(name, value):
                 continue
             if name not in values:
-                values[name] = {} if isinstance(given, dict) else given
+                values[name] = {} if isinstance(value, dict) else value
                 included[name,] = other.origin((name,))
-            if isinstance(given, dict) and isinstance(values[name], dict):
-                values[name] = _with_keys(values[name], name, given, other, included)
+            if isinstance(value, dict) and isinstance(values[name], dict):
+                values[name] = _with_keys(values[name], name, value, other, included)
     return replace(source, values=values, included=included)
 
 
@@ -121,7 +121,7 @@ def _is_joined(name: str, given: object) -> bool:
 def _join(
     table: dict[str, Any],
     path: Steps,
-    given: list[Any],
+    items: list[Any],
     other: Source,
     included: dict[Steps, tuple[Source, Steps]],
 ) -> None:
@@ -131,9 +131,9 @@ def _join(
         return  # reported with the types of the other keys
     if str(path[-1]) not in table:
         included[path] = other.origin(path)
-    for k, _ in enumerate(given):
+    for k, _ in enumerate(items):
         included[(*path, len(own) + k)] = other.origin((*path, k))
-    table[str(path[-1])] = [*own, *given]
+    table[str(path[-1])] = [*own, *items]
 
 
 def _with_keys(

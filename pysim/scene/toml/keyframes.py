@@ -59,17 +59,17 @@ def _keyframe(
     for joint, start in table.start.items():
         at = (*path, "start", joint)
         if _starts(joint, joints, reader.problems, at):
-            own = joints[joint]
-            check_start(start.q, own.type, at, reader.problems)
-            own = replace(own, start_v=np.zeros_like(own.start_v))
-            own = replace(own, start_q=reader.q(start, find_joint(own.type), at))
-            joints_of_frame[joint] = reader.with_v(own, start.v, (*at, "v"))
+            spec = joints[joint]
+            check_start(start.q, spec.type, at, reader.problems)
+            spec = replace(spec, start_v=np.zeros_like(spec.start_v))
+            spec = replace(spec, start_q=reader.q(start, find_joint(spec.type), at))
+            joints_of_frame[joint] = reader.with_v(spec, start.v, (*at, "v"))
     for joint, v in table.start_v.items():
         at = (*path, "start_v", joint)
         if _starts(joint, joints, reader.problems, at):
             joints_of_frame[joint] = reader.with_v(joints_of_frame.get(joint, joints[joint]), v, at)
-    q = {joint: own.start_q for joint, own in joints_of_frame.items()}
-    v_of = {joint: own.start_v for joint, own in joints_of_frame.items()}
+    q = {joint: spec.start_q for joint, spec in joints_of_frame.items()}
+    v_of = {joint: spec.start_v for joint, spec in joints_of_frame.items()}
     where = reader.problems.source.where(path)
     return KeyframeSpec(name, q, v_of, table.commands, table.activations, where)
 

@@ -75,23 +75,23 @@ def _option(key: str, value: object) -> str:
     return f"--unset {key}" if value is UNSET else f"--set {key}"
 
 
-def checked_overrides(given: object) -> Mapping[str, Any]:
+def checked_overrides(overrides: object) -> Mapping[str, Any]:
     """Return overrides that map paths of keys to values.
 
     Raises:
         SceneError: a path is invalid, or a value is None, which TOML cannot express.
     """
-    if not isinstance(given, Mapping):
-        problem = f"must map paths of keys to values, got {type(given).__name__}"
+    if not isinstance(overrides, Mapping):
+        problem = f"must map paths of keys to values, got {type(overrides).__name__}"
         raise SceneError("overrides", f'{problem}; write {{"simulation.step": 1e-4}}')
-    for key, value in given.items():
+    for key, value in overrides.items():
         if not isinstance(key, str):
             problem = "is not a path of keys; write a text such as 'simulation.step'"
             raise SceneError(f"overrides: {key!r}", problem)
         if value is None:
             problem = "None is not a value; give one, or leave the key out to keep the file's"
             raise SceneError(f"--set {key}", problem)
-    return given
+    return overrides
 
 
 def _set(values: dict[str, Any], key: str, value: object) -> Steps:

@@ -151,17 +151,17 @@ def plugin_at(values: Mapping[str, Any], path: tuple[Any, ...]) -> type[Any] | N
 
 
 def find_file(
-    given: dict[str, Any], path: tuple[Any, ...], problems: Problems, package_dirs: Sequence[Path]
+    keys: dict[str, Any], path: tuple[Any, ...], problems: Problems, package_dirs: Sequence[Path]
 ) -> bool:
     """Replace the file of data that the keys of a plugin name by its path; return False after a problem with it.
 
     Args:
-        given: keys and values.
+        keys: keys and values.
         path: of the table.
         problems: receives that it is missing, or outside the folders that the scene may read.
         package_dirs: folders beside that of the scene.
     """
-    name = given.get(FILE)
+    name = keys.get(FILE)
     if not isinstance(name, str) or not name:
         return True
     folder = Path(problems.source.folder((*path, FILE)))
@@ -173,14 +173,14 @@ def find_file(
         problem = f"there is no file {str(file)!r}; paths are relative to the scene"
         problems.add((*path, FILE), problem)
     else:
-        given[FILE] = str(file)
+        keys[FILE] = str(file)
         return True
     return False
 
 
 def built_plugin(
     plugin: type[Any],
-    given: Mapping[str, Any],
+    keys: Mapping[str, Any],
     path: tuple[Any, ...],
     problems: Problems,
     written: Collection[str] | None = None,
@@ -189,19 +189,19 @@ def built_plugin(
 
     Args:
         plugin: its class.
-        given: keys and values.
+        keys: keys and values.
         path: of the table.
         problems: receives what is wrong.
         written: keys whose problems have a place of their own in the table; all by default.
     """
     try:
-        return build(plugin, given, "")
+        return build(plugin, keys, "")
     except JointError as error:
         name = error.where.removeprefix(".")
-        is_written = name in (given if written is None else written)
+        is_written = name in (keys if written is None else written)
         problems.add((*path, name) if is_written else path, error.problem)
     except PysimError as error:  # the plugin's own check of its fields
-        if error.where in (given if written is None else written):
+        if error.where in (keys if written is None else written):
             problems.add((*path, error.where), error.problem)
         else:
             problems.add(path, f"{error.where}: {error.problem}")

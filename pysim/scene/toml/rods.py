@@ -84,7 +84,7 @@ class RodReader:
         """Return the frames at lengths of rods that the tables of a scene name, by rod."""
         names = {table.name for table in scene.rod}
         known: dict[str, FrameSpec] = {}
-        found: dict[str, list[FrameSpec]] = {}
+        stations: dict[str, list[FrameSpec]] = {}
         for path, name in names_of_stations(scene):
             rod, _, text = name.rpartition(AT)
             if rod not in names:
@@ -101,8 +101,8 @@ class RodReader:
             k, X = chain.station(s)
             body = f"{rod}/{END if k == chain.bars else k}"
             known[name] = FrameSpec(name, body, X, self.problems.source.where(path))
-            found.setdefault(rod, []).append(known[name])
-        return found
+            stations.setdefault(rod, []).append(known[name])
+        return stations
 
     def _rod(self, table: Rod, path: Steps) -> Parts:
         before = len(self.problems.found)
@@ -178,19 +178,21 @@ class RodReader:
         return near, far
 
     def _section(self, table: Rod, line: CentreLine | None, path: Steps) -> Section | None:
-        own, material = table.section, table.material
+        section, material = table.section, table.material
         at = (*path, "section")
-        given = [name for name in ("EI", "GJ", "mass_per_length") if getattr(own, name) is not None]
+        given = [
+            name for name in ("EI", "GJ", "mass_per_length") if getattr(section, name) is not None
+        ]
         needed = ["EI", "mass_per_length"] if table.planar else ["EI", "GJ", "mass_per_length"]
         lacking = [name for name in needed if name not in given]
         if material is None and lacking:
             what = " and ".join(lacking)
             remedy = f"give material = {{ young, density }}, or {what}"
-            if not own.shape:
+            if not section.shape:
                 remedy = f"give {what}, or a shape ({', '.join(SHAPES)}) and a material"
             self.problems.add(at, f"the section of rod {table.name!r} has no {what}; {remedy}")
             return None
-        if material is not None and not own.shape:
+        if material is not None and not section.shape:
             problem = "needs the shape of the section; give circle, tube or rectangle, or leave material out"
             self.problems.add((*path, "material"), problem, of_key=True)
             return None
@@ -201,16 +203,18 @@ class RodReader:
             self.problems.add((*path, "material"), problem, of_key=True)
         if line is None:
             return None
-        self._check_stations(own, line.length, at)
-        rows = getattr(own, own.shape) if own.shape else [[0.0, line.length / SLENDERNESS]]
+        self._check_stations(section, line.length, at)
+        rows = (
+            getattr(section, section.shape) if section.shape else [[0.0, line.length / SLENDERNESS]]
+        )
         return Section(
-            own.shape,
+            section.shape,
             Profile.of(rows),
             _material(table),
             *(
                 None if rows is None else _profile(name, rows)
                 for name in ("EI", "GJ", "mass_per_length", "inertia_per_length")
-                for rows in [getattr(own, name)]
+                for rows in [getattr(section, name)]
             ),
         )
 

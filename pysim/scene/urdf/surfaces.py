@@ -72,17 +72,17 @@ def _add(
     omissions: Omissions,
 ) -> None:
     """Record the friction in the children of an element, the larger of two as the static one."""
-    found = [
+    coefficients = [
         value
         for tag in tags
         for element in holder.all(tag)
         if (value := _read_friction(element, link, omissions)) is not None
     ]
-    if not found:
+    if not coefficients:
         return
-    static, dynamic = max(found), min(found)
+    static, dynamic = max(coefficients), min(coefficients)
     if tags[0] == "mu1" and static != dynamic:
-        item = f"link {link!r}: <mu1> {found[0]:g} and <mu2> {found[-1]:g}"
+        item = f"link {link!r}: <mu1> {coefficients[0]:g} and <mu2> {coefficients[-1]:g}"
         reason = f"differ, and friction has no direction: it is {dynamic:g}"
         omissions.add("frictions", item, holder.where, reason)
         static = dynamic

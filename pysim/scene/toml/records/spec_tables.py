@@ -227,17 +227,17 @@ class SpecTables:
         return table | Solid.keys_of(source) if source is not None and weighs else table
 
     def _collision(self, body: BodySpec, k: int) -> Tables:
-        own = body.collisions[k]
-        table = self._form(own.shape, own.where) | _at(own.pose)
+        collision = body.collisions[k]
+        table = self._form(collision.shape, collision.where) | _at(collision.pose)
         drawn = [g for g in body.geometries if g.role == "collision"]
         if len(drawn) == len(body.collisions) and drawn[k].color is not None:
             table["color"] = list(drawn[k].color or ())
-        if own.material != DEFAULT:
-            table["material"] = own.material
-        if own.convex and own.shape.kind == "mesh":
+        if collision.material != DEFAULT:
+            table["material"] = collision.material
+        if collision.convex and collision.shape.kind == "mesh":
             table["convex"] = True
-        if own.decomposition is not None:
-            table["decompose"] = Decomposition.keys_of(own.decomposition) or True
+        if collision.decomposition is not None:
+            table["decompose"] = Decomposition.keys_of(collision.decomposition) or True
         return table
 
     def _form(self, shape: Shape, where: str) -> Tables:
