@@ -56,21 +56,20 @@ def trial_findings(environment: Environment, trial: Trial) -> list[Finding]:
 
 def environment_report(environment: Environment, trial: Trial) -> dict[str, Any]:
     """Return sizes, observations, rewards and ends as values of JSON."""
-    own = environment
     return {
-        "period": own.period,
-        "duration": own.length * own.period,
-        "action_size": own.action_size,
-        "observation_size": own.observation_size,
-        "critic_size": own.critic_size,
+        "period": environment.period,
+        "duration": environment.length * environment.period,
+        "action_size": environment.action_size,
+        "observation_size": environment.observation_size,
+        "critic_size": environment.critic_size,
         "observations": [
             {
                 "name": name,
-                "size": len(own.plan.columns(k)),
-                "lowest": float(trial.lowest[own.plan.columns(k)].min()),
-                "highest": float(trial.highest[own.plan.columns(k)].max()),
+                "size": len(environment.plan.columns(k)),
+                "lowest": float(trial.lowest[environment.plan.columns(k)].min()),
+                "highest": float(trial.highest[environment.plan.columns(k)].max()),
             }
-            for k, name in enumerate(own.observed_names)
+            for k, name in enumerate(environment.observed_names)
         ],
         "rewards": [
             {
@@ -79,9 +78,11 @@ def environment_report(environment: Environment, trial: Trial) -> dict[str, Any]
                 "lowest": float(x.min()),
                 "highest": float(x.max()),
             }
-            for name, x in zip(own.reward_names, np.moveaxis(trial.terms, 2, 0), strict=True)
+            for name, x in zip(
+                environment.reward_names, np.moveaxis(trial.terms, 2, 0), strict=True
+            )
         ],
-        "ends": dict(zip(own.end_names, trial.ends.tolist(), strict=True)),
+        "ends": dict(zip(environment.end_names, trial.ends.tolist(), strict=True)),
         "truncated": trial.truncated,
         "lost": trial.lost,
         "steps": trial.steps,
@@ -91,33 +92,34 @@ def environment_report(environment: Environment, trial: Trial) -> dict[str, Any]
 
 def print_environment(environment: Environment, trial: Trial) -> None:
     """Print sizes, observations, rewards and ends."""
-    own = environment
-    lowest, highest = own.action_range
+    lowest, highest = environment.action_range
     print_line()
     print_line(
-        f"  environment period {own.period:g} s, episodes of {own.length * own.period:g} s; "
-        f"{trial.steps / trial.seconds:,.0f} control steps/s of {len(own)} worlds on one thread"
+        f"  environment period {environment.period:g} s, episodes of {environment.length * environment.period:g} s; "
+        f"{trial.steps / trial.seconds:,.0f} control steps/s of {len(environment)} worlds on one thread"
     )
-    print_line(f"  action      {own.action_size} numbers in [{lowest:g}, {highest:g}]")
-    seen = f"{own.observation_size} numbers"
-    if own.critic_size > own.observation_size:
-        seen += f"; a critic sees {own.critic_size}"
+    print_line(f"  action      {environment.action_size} numbers in [{lowest:g}, {highest:g}]")
+    seen = f"{environment.observation_size} numbers"
+    if environment.critic_size > environment.observation_size:
+        seen += f"; a critic sees {environment.critic_size}"
     print_line(f"  observation {seen}")
     print_line()
     rows = []
-    for k, name in enumerate(own.observed_names):
-        columns = own.plan.columns(k)
+    for k, name in enumerate(environment.observed_names):
+        columns = environment.plan.columns(k)
         low, high = trial.lowest[columns].min(), trial.highest[columns].max()
         rows.append((name, str(len(columns)), f"{low:.3g}", f"{high:.3g}"))
     print_columns(("observation", "size", "lowest", "highest"), rows)
-    if own.reward_names:
+    if environment.reward_names:
         print_line()
         rows = [
             (name, f"{x.mean():.3g}", f"{x.min():.3g}", f"{x.max():.3g}")
-            for name, x in zip(own.reward_names, np.moveaxis(trial.terms, 2, 0), strict=True)
+            for name, x in zip(
+                environment.reward_names, np.moveaxis(trial.terms, 2, 0), strict=True
+            )
         ]
         print_columns(("reward", "mean", "lowest", "highest"), rows)
     print_line()
-    ends = [f"{name} {n}" for name, n in zip(own.end_names, trial.ends, strict=True)]
+    ends = [f"{name} {n}" for name, n in zip(environment.end_names, trial.ends, strict=True)]
     ends += [f"duration {trial.truncated}"] + ([f"lost {trial.lost}"] if trial.lost else [])
     print_line(f"  ends        {', '.join(ends)}, in {trial.steps} control steps")

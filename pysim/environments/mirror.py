@@ -108,9 +108,9 @@ class MirroredStates:
         names = self._scene.model.body_names
         distance = np.linalg.norm(image[:, None] - centre, axis=2)
         unlike = np.abs(mass[:, None] - mass) > ALIKE * np.maximum(mass[:, None], mass)
-        found = np.where(unlike, np.inf, distance).argmin(axis=1)
+        images = np.where(unlike, np.inf, distance).argmin(axis=1)
         size = np.ptp(centre, axis=0).max()
-        for k, other in enumerate(found):
+        for k, other in enumerate(images):
             nearest = int(distance[k].argmin())
             if unlike[k, other] or (size and distance[k, other] > APART * size):
                 apart = f"{distance[k, nearest]:.3g} m from it and of {mass[nearest]:.3g} kg"
@@ -118,7 +118,7 @@ class MirroredStates:
                     f"body {names[k]!r} of {mass[k]:.3g} kg has no mirror image: the nearest body,"
                     f" {names[nearest]!r}, is {apart}"
                 )
-        return np.asarray(found)
+        return np.asarray(images)
 
     def _of_velocities(self) -> SignedPlaces:
         """Return what velocities become."""

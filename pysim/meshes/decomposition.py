@@ -94,36 +94,36 @@ def _decomposed(solid: MeshSolid, concavity: float, parts: int) -> list[Part]:
     middle = (solid.vertices.max(axis=0) + solid.vertices.min(axis=0)) / 2
     size = float(np.ptp(solid.vertices, axis=0).max())
     unit = (solid.vertices - middle) * (2 / size)
-    found = coacd.run_coacd(
+    hulls = coacd.run_coacd(
         coacd.Mesh(unit, solid.faces),
         threshold=concavity,
         max_convex_hull=parts,
         preprocess_mode="off",  # it would replace the surface by one of a coarse grid
         seed=SEED,
     )
-    if not found:
+    if not hulls:
         problem = "has no convex decomposition"
         raise SceneError(solid.where, f"{problem}; let it collide as its hull with convex = true")
-    return [(np.array(v, float) * (size / 2) + middle, np.array(f, np.int64)) for v, f in found]
+    return [(np.array(v, float) * (size / 2) + middle, np.array(f, np.int64)) for v, f in hulls]
 
 
 def _write(folder: Path, parts: Sequence[Part]) -> None:
     """Write the parts as Wavefront files and their checksums, in place of what the folder has."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="part-") as made:
-        own, sums = Path(made) / "new", {}
-        own.mkdir()
+        new, sums = Path(made) / "new", {}
+        new.mkdir()
         for k, (vertices, faces) in enumerate(parts):
-            file = own / f"part_{k:03d}.obj"
+            file = new / f"part_{k:03d}.obj"
             rows = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
             rows += [f"f {a} {b} {c}" for a, b, c in (faces + 1).tolist()]
             file.write_text("\n".join(rows) + "\n")
             sums[file.name] = _sum(file)
-        (own / MANIFEST).write_text(json.dumps(sums, indent=1))
+        (new / MANIFEST).write_text(json.dumps(sums, indent=1))
         with suppress(OSError):  # there is none, or another process has just replaced it
             folder.replace(Path(made) / "old")
         try:
-            own.replace(folder)
+            new.replace(folder)
         except OSError:
             if _cached(folder) is None:  # another process has not written the same parts
                 raise

@@ -42,7 +42,7 @@ def with_contacts(
 ) -> tuple[tuple[BodySpec, ...], ContactsSpec | None]:
     """Return bodies whose shapes for contact collide, and the contacts; None if the file says nothing of them."""
     bodies = tuple(bodies)
-    found = tuple(
+    colliding = tuple(
         replace(
             body,
             collisions=tuple(
@@ -55,4 +55,4 @@ def with_contacts(
     )
     if not (materials.found or grounds or excluded):
         return bodies, None
-    return found, ContactsSpec(materials.found, grounds, (), excluded)
+    return colliding, ContactsSpec(materials.found, grounds, (), excluded)

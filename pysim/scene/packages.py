@@ -195,18 +195,18 @@ def _package_roots(uri: str, name: str, base: Path, folders: list[Path]) -> list
     roots += [folder / name for folder in workspace if _name_in_xml(folder / name) is not None]
     if share is not None:
         roots += [share] if name == ROBOTS else [share / "robots" / name]
-    found = [root for root in roots if valid and root.is_dir()]
-    if valid and not found:
+    existing = [root for root in roots if valid and root.is_dir()]
+    if valid and not existing:
         places = (*granted, *within, *workspace)
-        found = [
+        existing = [
             child for folder in places for child in _children(folder) if _is_package(child, name)
         ]
-    if not found:
+    if not existing:
         remedy = f"list the folder that holds it in {CONSENT}"
         if share is None and (name == ROBOTS or name.endswith(_ROBOT_SUFFIXES)):
             remedy = f'install it with `pip install "pysim-multibody[robots]"`, or {remedy}'
         raise SceneError(short(uri), f"there is no package {short(name)}; {remedy}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(existing))
 
 
 def _ros_folders() -> list[Path]:

@@ -124,17 +124,17 @@ def with_stops(
     theta = composite_inertias(joints, bodies) if any(scaled) else {}
     carrying = {joint.parent for joint in joints if joint.type != "fixed"}
     rest = _standing_masses(joints, theta) if theta and demand and demand.stands else {}
-    found = []
+    stopped = []
     for joint, depends in zip(joints, scaled, strict=True):
         if id(joint) in known and not (depends and inertias_changed):
-            found.append(known[id(joint)])
+            stopped.append(known[id(joint)])
         elif not depends:
-            found.append(_without_stop(joint))
+            stopped.append(_without_stop(joint))
         else:
             alone = joint.parent == WORLD and joint.child not in carrying
             own, other = theta[joint.child], rest.get(joint.child, 0.0)
-            found.append(_with_stop(joint, own, demand, soft, rest=other, alone=alone))
-    return tuple(found)
+            stopped.append(_with_stop(joint, own, demand, soft, rest=other, alone=alone))
+    return tuple(stopped)
 
 
 def _depends_on_inertia(joint: JointSpec) -> bool:

@@ -95,17 +95,17 @@ class PieceRunner:
                 for half in (slice(count // 2), slice(count // 2, count))
             )
             return first[0] + second[0], first[1] + second[1]
-        found: list[Scene | None] = []
+        loaded: list[Scene | None] = []
         failures = []
         for k in range(count):
             own = {key: column[k] for key, column in each.items()}
             try:
-                found.append(self.load(own))
+                loaded.append(self.load(own))
                 failures.append("")
             except PysimError as error:
-                found.append(None)
+                loaded.append(None)
                 failures.append(_first_line(with_keys_as_given(error, each)))
-        return found, failures
+        return loaded, failures
 
     def load(self, own: Mapping[str, Any]) -> Scene:
         """Load the scene of a world with these values of the parameters."""

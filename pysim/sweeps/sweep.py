@@ -161,7 +161,7 @@ def run_sweep(
     change: SceneChange | None = None,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
-    choice, given = checked_on_failure(on_failure), scene
+    choice, source = checked_on_failure(on_failure), scene
     scene, same = _source(scene, overrides)
     table = read_sweep(scene, same)
     if parameters is None:
@@ -185,7 +185,7 @@ def run_sweep(
         threads if scheduler is None else max(threads, 1), allow_code, change,
     )  # fmt: skip
     first = _first_scene(runner, values)
-    if isinstance(given, Scene) and _blocks(given) != _blocks(first):
+    if isinstance(source, Scene) and _blocks(source) != _blocks(first):
         problem = "has other signals than its file, such as those of a policy"
         raise SimulationError("scene", f"{problem}; give the file, and change=")
     check_signals(first, signals)

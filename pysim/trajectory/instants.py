@@ -72,9 +72,9 @@ def at(trajectory: Trajectory, times: ArrayLike) -> Instants:
         return values if t.ndim else np.asarray(values[0])
 
     header, q = trajectory.header, mixed(trajectory.q)
-    for own in _quaternions(header.coordinate_names, header.coordinate_units):
-        first_q, last_q = trajectory.q[before][:, own], trajectory.q[after][:, own]
-        q[:, own] = arc(first_q, last_q, fraction[:, None])
+    for columns in _quaternions(header.coordinate_names, header.coordinate_units):
+        first_q, last_q = trajectory.q[before][:, columns], trajectory.q[after][:, columns]
+        q[:, columns] = arc(first_q, last_q, fraction[:, None])
     return Instants(
         t,
         shaped(q),
@@ -82,7 +82,10 @@ def at(trajectory: Trajectory, times: ArrayLike) -> Instants:
         shaped(mixed(trajectory.a)),
         shaped(mixed(trajectory.energy)),
         shaped(interpolated_poses(trajectory.t, trajectory.poses, rows)),
-        Named("signals", {name: shaped(mixed(own)) for name, own in trajectory.signals.items()}),
+        Named(
+            "signals",
+            {name: shaped(mixed(columns)) for name, columns in trajectory.signals.items()},
+        ),
     )
 
 

@@ -71,22 +71,22 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
     points = entry["points"]
     parts = entry.get("parts") or [None] * len(points)
     strands = entry.get("strands") or [1.0] * len(points)
-    found = []
+    rope = []
     for (body, point), part, count in zip(points, parts, strands, strict=True):
         pose = np.eye(4)
         pose[:3, 3] = point
         if part is None:
-            found.append(RopePoint(int(body), pose, strands=count))
+            rope.append(RopePoint(int(body), pose, strands=count))
         elif part["kind"] == "conditional":
             above, below = part["ends"]
             ends = -np.inf if above is None else above, np.inf if below is None else below
             name = part["coordinate"]
-            found.append(RopePoint(int(body), pose, "conditional", coordinate=name, ends=ends))
+            rope.append(RopePoint(int(body), pose, "conditional", coordinate=name, ends=ends))
         else:
             own = np.array(part["pose"], float)
             x, y, z = part["side"]
             a, b, c = part.get("semi_axes", (0.0, 0.0, 0.0))
-            found.append(
+            rope.append(
                 RopePoint(
                     int(body),
                     own,
@@ -98,7 +98,7 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
                     tube=part.get("tube", 0.0),
                 )
             )
-    return found
+    return rope
 
 
 def count_places(points: Sequence[RopePoint]) -> int:

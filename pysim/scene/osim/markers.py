@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def read_markers(model: Element, frames: Frames, taken: set[str]) -> list[FrameSpec]:
     """Return the markers; one named like a body or another marker gets a number."""
-    found, names = [], set(taken)
+    specs, names = [], set(taken)
     for element in members(model, "MarkerSet"):
         name = name_of(element)
         reference = socket(element, "parent_frame") or text(element, "body")
@@ -29,5 +29,5 @@ def read_markers(model: Element, frames: Frames, taken: set[str]) -> list[FrameS
             count += 1
             label = f"{name}_{count}"
         names.add(label)
-        found.append(FrameSpec(label, body, X @ at, element.where))
-    return found
+        specs.append(FrameSpec(label, body, X @ at, element.where))
+    return specs

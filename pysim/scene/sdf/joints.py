@@ -128,8 +128,8 @@ def _joint(item: JointItem, kind: str, tag: str, frame: Array) -> JointSpec:
 def axis_in(item: JointItem, axis: Element, frame: Array) -> tuple[float, float, float]:
     """Return the unit axis in `frame`."""
     xyz = axis.child("xyz")
-    given = np.array((0.0, 0.0, 1.0) if xyz is None else numbers(xyz, 3))
-    length = float(np.linalg.norm(given))
+    direction = np.array((0.0, 0.0, 1.0) if xyz is None else numbers(xyz, 3))
+    length = float(np.linalg.norm(direction))
     if length < 1e-9:
         axis.fail("the axis has no direction; write <xyz>")
     named = xyz.attributes.get("expressed_in") if xyz is not None else None
@@ -139,7 +139,7 @@ def axis_in(item: JointItem, axis: Element, frame: Array) -> tuple[float, float,
         R = item.scope.own_pose()[:3, :3]
     else:
         R = item.X_joint[:3, :3]
-    x, y, z = (float(value) for value in frame[:3, :3].T @ R @ (given / length))
+    x, y, z = (float(value) for value in frame[:3, :3].T @ R @ (direction / length))
     return x, y, z
 
 

@@ -233,17 +233,18 @@ def _reads_ground(table: Force | Sensor) -> bool:
 
 def _without_repeated(grounds: tuple[GroundSpec, ...]) -> tuple[GroundSpec, ...]:
     """Return the grounds without planes that coincide with one before, as those of two robots' files do."""
-    found: list[GroundSpec] = []
+    distinct: list[GroundSpec] = []
     for ground in grounds:
         if ground.field is not None:
-            found.append(ground)
+            distinct.append(ground)
             continue
         plane = (*ground.normal, ground.offset)
         if not any(
-            g.field is None and math.dist(plane, (*g.normal, g.offset)) < SAME_PLANE for g in found
+            g.field is None and math.dist(plane, (*g.normal, g.offset)) < SAME_PLANE
+            for g in distinct
         ):
-            found.append(ground)
-    return tuple(found)
+            distinct.append(ground)
+    return tuple(distinct)
 
 
 def _unit(normal: list[float]) -> tuple[float, float, float]:

@@ -385,9 +385,9 @@ class _Mechanism:
         is_attached = bool(self.reading.chain)
         known = names_by_kind(self.scene, read, parts)
         check_references(self.scene, known, self.problems, _OF_RUN if is_attached else ())
-        given = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
+        known_frames = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
         own = Parts(joints=tuple(read), frames=tuple(self._frames()))
-        parts, own = on_bodies(parts, given), on_bodies(own, given)
+        parts, own = on_bodies(parts, known_frames), on_bodies(own, known_frames)
         all_bodies = [*own_bodies, *parts.bodies]
         all_joints = [*own.joints, *parts.joints]
         joint_specs = {joint.name: joint for joint in all_joints}
@@ -422,7 +422,7 @@ class _Mechanism:
         check_connections(spec)
         if not is_attached:
             spec = without_unsupported_contacts(self.scene, spec, self.problems)
-        return spec, parts, given
+        return spec, parts, known_frames
 
     def _frames(self) -> list[FrameSpec]:
         where = self.problems.source.where
