@@ -56,7 +56,7 @@ def test_forces_of_both_slips_are_those_of_another_program(tyre: MagicFormulaTyr
 
 def test_slopes_at_rest_are_the_stiffnesses_of_the_file(tyre: MagicFormulaTyre) -> None:
     """K_xκ = F_z PKX1 and K_yα = PKY1 F_z0 sin(2 atan(F_z/(PKY2 F_z0))), also at half the load, without shifts."""
-    numbers, step = read_tyre_property_file(str(CAR)), 1e-6
+    numbers, step = read_tyre_property_file(str(CAR)).numbers, 1e-6
     for share in (1.0, 0.5):
         load = share * LOAD
         along = forces(tyre, load=load, kappa=step) - forces(tyre, load=load, kappa=-step)
@@ -67,7 +67,7 @@ def test_slopes_at_rest_are_the_stiffnesses_of_the_file(tyre: MagicFormulaTyre) 
 
 
 def test_the_largest_forces_are_the_peaks_of_the_file(tyre: MagicFormulaTyre) -> None:
-    numbers, slips = read_tyre_property_file(str(CAR)), np.linspace(-1, 1, 4001)
+    numbers, slips = read_tyre_property_file(str(CAR)).numbers, np.linspace(-1, 1, 4001)
     along = max(forces(tyre, kappa=float(x))[0] for x in slips)
     across = max(forces(tyre, alpha=float(x))[1] for x in slips)
     assert along == pytest.approx(numbers["PDX1"] * LOAD, rel=2e-3)  # × G_xα at α = 0, which is 1
@@ -81,7 +81,7 @@ def test_camber_pushes_to_the_side_to_which_the_wheel_leans(tyre: MagicFormulaTy
 
 def test_the_moment_aligns_and_its_trail_is_that_of_the_file(tyre: MagicFormulaTyre) -> None:
     """t = F_z QDZ1 R_0/F_z0 · cos(C atan …) at a small α beside the shift QHZ1, less the residual moment."""
-    numbers = read_tyre_property_file(str(CAR))
+    numbers = read_tyre_property_file(str(CAR)).numbers
     arms = []
     for alpha in (0.02, -0.02):
         _, across, moment = forces(tyre, alpha=alpha)
@@ -91,12 +91,35 @@ def test_the_moment_aligns_and_its_trail_is_that_of_the_file(tyre: MagicFormulaT
     assert np.mean(arms) == pytest.approx(trail, rel=0.15)
 
 
+@pytest.mark.parametrize(("measured", "side"), [("left", "right"), ("right", "left")])
+def test_a_tyre_of_the_other_side_is_mirrored(tmp_path: Path, measured: str, side: str) -> None:
+    """F_y(−α, −γ) and M_z change their signs, F_x stays; at the side of the file, or without one, nothing changes."""
+    file = tmp_path / "car.tir"
+    text = CAR.read_text("utf-8")
+    file.write_text(text.replace("LONGVL ", f"TYRESIDE = '{measured}'\nLONGVL "), "utf-8")
+    case = {"load": 3000.0, "kappa": 0.04, "alpha": 0.03, "camber": 0.02}
+    across = {"alpha": -0.03, "camber": -0.02}
+    same, other = MagicFormulaTyre(file=str(file)), MagicFormulaTyre(file=str(file), side=side)
+    mirrored = forces(same, **{**case, **across}) * [1, -1, -1]
+    assert_allclose(forces(other, **case), mirrored, rtol=1e-15)
+    assert np.abs(forces(same, **case) - mirrored)[1] > 1  # the shifts of the file
+    with_side = MagicFormulaTyre(file=str(file), side=measured)
+    assert_allclose(forces(with_side, **case), forces(same, **case), rtol=0)
+
+
+def test_a_side_is_left_or_right() -> None:
+    with pytest.raises(
+        PysimError, match=r"^side: unknown side 'front'; known: as measured, left, right"
+    ):
+        MagicFormulaTyre(file=str(CAR), side="front")
+
+
 def test_a_wheel_in_the_air_has_no_forces(tyre: MagicFormulaTyre) -> None:
     assert_allclose(forces(tyre, load=0.0, kappa=0.1, alpha=0.1, camber=0.1), 0, atol=0)
 
 
 def test_keys_left_out_are_those_of_the_file(tyre: MagicFormulaTyre) -> None:
-    numbers = read_tyre_property_file(str(CAR))
+    numbers = read_tyre_property_file(str(CAR)).numbers
     assert tyre.radius == numbers["UNLOADED_RADIUS"]
     assert tyre.stiffness == numbers["VERTICAL_STIFFNESS"]
     assert tyre.damping == numbers["VERTICAL_DAMPING"]
@@ -135,7 +158,10 @@ def test_a_wheel_stands_on_the_stiffness_of_its_file(tmp_path: Path) -> None:
             "PKY2 is 0; give a complete property file",
         ),
         (("= -21.92", "= -21,92"), "PKY1 must be a number, got '-21,92'; write a decimal point"),
-        (("LONGVL ", "TYRESIDE = 'Right'\nLONGVL "), "is of a tyre of the side Right"),
+        (
+            ("LONGVL ", "TYRESIDE = 'Both'\nLONGVL "),
+            "TYRESIDE must be LEFT, RIGHT, SYMMETRIC or UNKNOWN, got 'BOTH'",
+        ),
         (("[MDI_HEADER]", "MDI_HEADER"), "is not a tyre property file, file contains no section"),
     ],
 )
@@ -173,4 +199,4 @@ def test_exponents_of_fortran_are_read(tmp_path: Path) -> None:
     (tmp_path / "car.tir").write_text(
         CAR.read_text("utf-8").replace("= 4850", "= 4.850D+3"), "utf-8"
     )
-    assert read_tyre_property_file(str(tmp_path / "car.tir"))["FNOMIN"] == LOAD
+    assert read_tyre_property_file(str(tmp_path / "car.tir")).numbers["FNOMIN"] == LOAD

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.force import force
+from pysim.elements.library.sources import check_choice
 from pysim.elements.library.tyre_property_file import read_tyre_property_file
 from pysim.elements.library.tyres import Tyre
 from pysim.errors import PysimError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 POSITIVE = ("FNOMIN", "UNLOADED_RADIUS", "VERTICAL_STIFFNESS")
+SIDES = ("left", "right")
 RELAXATION = (0.1, 0.3)  # [m], along and across, of a file without them
 NEEDED = (
     "FNOMIN",
@@ -38,6 +40,9 @@ class MagicFormulaTyre(Tyre):
         F_x = G_xα (D sin(C atan(B x − E (B x − atan B x))) + S_V),  F_y = G_yκ (the same) + S_Vyκ
         M_z = −t F_y + M_zr + s F_x
 
+    Where `side`, at which the tyre is, is not that at which it was measured (TYRESIDE, left where the
+    file does not say it), the tyre is mirrored: F_y and M_z are those of −α and −γ, with the other sign.
+
     Coefficients depend on load and camber [Pacejka 2006, equations 4.E1 to 4.E78, without turn slip]. The file gives
     radii, vertical stiffness and damping, relaxation lengths at the nominal load, and rolling resistance, where their
     keys are 0 or left out. Overturning moments are left out. Frame b is the wheel, which turns about its y.
@@ -49,11 +54,16 @@ class MagicFormulaTyre(Tyre):
     stiffness: float = 0.0  # [N/m], vertical
     relaxation_longitudinal: float = 0.0  # [m], σ_x
     relaxation_lateral: float = 0.0  # [m], σ_y
+    side: str = "as measured"  # or "left" or "right", where the tyre is
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        p = _Coefficients(read_tyre_property_file(self.file), self.file)
+        check_choice(self, "side", ("as measured", *SIDES))
+        properties = read_tyre_property_file(self.file)
+        p = _Coefficients(properties.numbers, self.file)
         vars(self)["coefficients"] = p
+        is_mirrored = properties.side in SIDES and self.side not in ("as measured", properties.side)
+        vars(self)["sign"] = -1.0 if is_mirrored else 1.0
         radius = self.radius or p.UNLOADED_RADIUS
         stiffness = self.stiffness or p.VERTICAL_STIFFNESS
         numbers = {
@@ -76,7 +86,9 @@ class MagicFormulaTyre(Tyre):
         is_loaded = load > 0
         z = np.where(is_loaded, load, p.FNOMIN)  # so that nothing is divided by 0
         # in a file, α < 0 pushes to the left, and a wheel with γ > 0 leans to the right
-        slip = _Slip(z, z / (p.FNOMIN * p.LFZO) - 1, kappa, -np.arctan(tangent), -camber)
+        sign: float = vars(self)["sign"]
+        alpha, lean = -sign * np.arctan(tangent), -sign * camber
+        slip = _Slip(z, z / (p.FNOMIN * p.LFZO) - 1, kappa, alpha, lean)
         along, stiffness_along = _along(p, slip)
         across = _Across(p, slip)
         pushed = across.pure * _weight_across(p, slip)
@@ -89,7 +101,8 @@ class MagicFormulaTyre(Tyre):
             + (p.SSZ3 + p.SSZ4 * slip.excess) * slip.camber
         )
         moment = moment + arm * p.UNLOADED_RADIUS * p.LS * along
-        return tuple(np.where(is_loaded, x, 0.0) for x in (along, pushed + shift, moment))
+        loads = along, sign * (pushed + shift), sign * moment
+        return tuple(np.where(is_loaded, x, 0.0) for x in loads)
 
 
 class _Coefficients:

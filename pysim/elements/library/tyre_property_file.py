@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,31 @@ UNITS = {  # in which numbers are read, by key of [UNITS]
 # names of MF-Tyre 5.2 in files
 VERSIONS = ("6", "52", "PAC2002", "MF-TYRE 5.2", "MF-TYRE", "MF_05")
 NUMBER = re.compile(r"[+-]?\.?\d")  # how a number begins
-SIDES = ("LEFT", "SYMMETRIC", "UNKNOWN", "")
+SIDES = {  # at which a tyre was measured, by the words of files
+    "LEFT": "left",
+    "RIGHT": "right",
+    "SYMMETRIC": "symmetric",
+    "UNKNOWN": "left",
+    "": "left",
+}
 LARGEST = 1_000_000  # [bytes]
 
 
-def read_tyre_property_file(file: str) -> Mapping[str, float]:
-    """Return the numbers of a file by their keys, in capitals.
+@dataclass(frozen=True)
+class TyreProperties:
+    """Numbers of a property file.
+
+    Attributes:
+        numbers: by their keys, in capitals.
+        side: "left", "right" or "symmetric", at which the tyre was measured; left where the file does not say it.
+    """
+
+    numbers: Mapping[str, float]
+    side: str
+
+
+def read_tyre_property_file(file: str) -> TyreProperties:
+    """Read a property file.
 
     Raises:
         PysimError: the file cannot be read, has other units, or is of another version of the Magic Formula.
@@ -65,19 +85,20 @@ def read_tyre_property_file(file: str) -> Mapping[str, float]:
             f"has the version {version or '(none)'} of the Magic Formula, but only 5.2 is read"
         )
         raise PysimError(str(path), f"{problem} (FITTYP = 6, 'PAC2002'); export it for that")
-    if texts.get("TYRESIDE", "LEFT").upper() not in SIDES:
-        problem = f"is of a tyre of the side {texts['TYRESIDE']}, which would have to be mirrored"
-        raise PysimError(str(path), f"{problem}; give the file of the left or symmetric tyre")
-    found = {}
+    side = texts.get("TYRESIDE", "LEFT").upper()
+    if side not in SIDES:
+        problem = f"TYRESIDE must be LEFT, RIGHT, SYMMETRIC or UNKNOWN, got {side!r}"
+        raise PysimError(str(path), f"{problem}; correct the file")
+    numbers = {}
     for key, text in texts.items():
         if not NUMBER.match(text):
             continue  # a name or a choice
         try:
-            found[key] = float(re.sub("[dD]", "e", text))
+            numbers[key] = float(re.sub("[dD]", "e", text))
         except ValueError:
             problem = f"{key} must be a number, got {text!r}; write a decimal point"
             raise PysimError(str(path), problem) from None
-    return found
+    return TyreProperties(numbers, SIDES[side])
 
 
 def _check_units(path: Path, texts: Mapping[str, str]) -> None:
