@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from pysim._engine import JointDescription, Passive
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.inertia import move_theta
+from pysim.inertia.parameters import moved_by
+from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import compile_connections
 from pysim.mechanism.joint_description import TraceCache, describe_motion
 from pysim.mechanism.model import Body, Connections, Model
@@ -35,6 +38,8 @@ class CompositeBody:
     name: str
     theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(10))
     geometries: list[Geometry] = field(default_factory=list)
+    # bodies by number in the specification, with their poses
+    parts: list[tuple[int, NDArray[np.float64]]] = field(default_factory=list)
 
 
 class Builder:
@@ -46,6 +51,7 @@ class Builder:
         self.world = CompositeBody(-1, "world")
         self.carriers: list[CompositeBody] = []
         self.joints: list[JointSpec] = []
+        self._joint_numbers: list[int] = []  # their places in the specification
         self.parents: list[tuple[CompositeBody, NDArray[np.float64]]] = []  # of the joints
         self.descriptions: list[JointDescription] = []
         self.callbacks: dict[str, CallbackJoint] = {}
@@ -53,7 +59,8 @@ class Builder:
         self._children: dict[str, list[JointSpec]] = defaultdict(list)
         for joint in spec.joints:
             self._children[joint.parent].append(joint)
-        self._bodies = {body.name: body for body in spec.bodies}
+        self._numbers = {joint.name: k for k, joint in enumerate(spec.joints)}
+        self._bodies = {body.name: k for k, body in enumerate(spec.bodies)}
         self.placed: dict[str, tuple[CompositeBody, NDArray[np.float64]]] = {
             "world": (self.world, np.eye(4))
         }
@@ -68,7 +75,7 @@ class Builder:
             else:
                 child = self._add_moving(joint, carrier, pose)
                 child_pose = np.eye(4)
-            self._weld(self._bodies[joint.child], child, child_pose)
+            self._weld(joint.child, child, child_pose)
             pending += [(j, child, child_pose) for j in reversed(self._children[joint.child])]
 
     def _add_moving(
@@ -77,6 +84,7 @@ class Builder:
         carrier = CompositeBody(len(self.carriers), joint.child)
         self.carriers.append(carrier)
         self.joints.append(joint)
+        self._joint_numbers.append(self._numbers[joint.name])
         self.parents.append((parent, pose))
         self.descriptions.append(self.described(joint, parent, pose))
         return carrier
@@ -94,7 +102,10 @@ class Builder:
     def carries(self, carrier: CompositeBody, body: BodySpec) -> bool:
         return self.placed[body.name][0] is carrier
 
-    def _weld(self, body: BodySpec, carrier: CompositeBody, pose: NDArray[np.float64]) -> None:
+    def _weld(self, name: str, carrier: CompositeBody, pose: NDArray[np.float64]) -> None:
+        k = self._bodies[name]
+        body = self.spec.bodies[k]
+        carrier.parts.append((k, pose))
         carrier.theta = carrier.theta + move_theta(body.theta, pose)
         carrier.geometries += [g.moved(pose) for g in body.geometries]
         self.frames[body.name] = (carrier.index, pose)
@@ -123,6 +134,68 @@ class Builder:
             connections=self._connections(),
             callbacks=self.callbacks,
         )
+
+    def with_numbers(self, model: Model, spec: ModelSpec) -> Model | None:
+        """Return the model of a specification with other numbers than those of `model`, which was built here.
+
+        The specification was made of the builder's, and shares with it what the numbers do not affect: the same object
+        is not compiled again. `pysim.mechanism.compile.invalid_models` checks the numbers.
+
+        Returns:
+            The model; None if a number changes the structure.
+        """
+        if self.callbacks or not self._is_alike(spec):
+            return None
+        joints = tuple(spec.joints[k] for k in self._joint_numbers)
+        return model.replaced(
+            spec=spec,
+            gravity=spec.gravity,
+            bodies=tuple(map(partial(self._body, spec), self.carriers, model.bodies)),
+            joints=joints,
+            descriptions=[self._description(k, joint) for k, joint in enumerate(joints)],
+            connections=model.connections
+            if spec.forces is self.spec.forces
+            else compile_connections(spec, self.placed, joints, self.cache),
+        )
+
+    def _is_alike(self, spec: ModelSpec) -> bool:
+        """Return whether a specification made of the builder's has the same structure."""
+        bodies = list(zip(spec.bodies, self.spec.bodies, strict=True))
+        if any(bodies[k][0] is not bodies[k][1] for k, _ in self.world.parts):
+            return False
+        if any(body is not first and not body.theta.any() for body, first in bodies):
+            return False
+        return all(
+            joint is first
+            or (joint.type != "fixed" and bool(joint.armature.all()) == bool(first.armature.all()))
+            for joint, first in zip(spec.joints, self.spec.joints, strict=True)
+        )
+
+    def _body(self, spec: ModelSpec, carrier: CompositeBody, first: Body) -> Body:
+        """Return a moving body, with what is welded to it; the body of the first model if nothing differs."""
+        parts = [(spec.bodies[k], self.spec.bodies[k], pose) for k, pose in carrier.parts]
+        if all(body is known for body, known, _ in parts):
+            return first
+        theta, geometries = np.zeros(10), first.geometries
+        for body, _, pose in parts:
+            theta = theta + moved_by(body.theta, pose)
+        if any(body.geometries is not known.geometries for body, known, _ in parts):
+            geometries = tuple(g.moved(pose) for body, _, pose in parts for g in body.geometries)
+        return Body(first.name, theta, geometries)
+
+    def _description(self, k: int, joint: JointSpec) -> JointDescription:
+        """Return the engine's record of a moving joint; its motion is that of the first model if it is not affected."""
+        first, record = self.joints[k], self.descriptions[k]
+        if joint is first:
+            return record
+        moves_alike = joint.axis == first.axis and joint.parameters == first.parameters
+        if moves_alike and joint.at is first.at and find_joint(joint.type).plugin is None:
+            other = joint_record(joint, record.motion, record.parent, record.placement)
+        else:
+            other = self.described(joint, *self.parents[k])
+        if joint.mimic is None:
+            return other
+        return other.replaced(follows=record.follows, ratio=record.ratio, offset=record.offset)
 
     def _fields(self) -> Iterator[Geometry]:
         """Yield the surfaces of the grounds that are no planes."""

@@ -16,7 +16,6 @@ from pysim.mechanism.builder import Builder
 from pysim.mechanism.inertia_check import check_inertia, idle_joints
 from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
-from pysim.mechanism.partial_compilation import FirstModel
 from pysim.scene.inertia_text import nearest_printable, urdf_inertial
 from pysim.scene.tree import check_tree
 
@@ -40,11 +39,11 @@ def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     Raises:
         ModelError: the joints do not form a tree, or a joint moves no inertia.
     """
-    return first_model(spec, TraceCache() if cache is None else cache)[0]
+    return built_tree(spec, TraceCache() if cache is None else cache)[0]
 
 
-def first_model(spec: ModelSpec, cache: TraceCache) -> tuple[Model, FirstModel]:
-    """Compile a mechanism as `compile_tree` does, and return what others of its structure are made from."""
+def built_tree(spec: ModelSpec, cache: TraceCache) -> tuple[Model, Builder]:
+    """Compile a mechanism as `compile_tree` does, and return its builder, too, for others of its structure."""
     check_tree(spec)
     _check_size(spec)
     builder = Builder(spec, cache)
@@ -53,7 +52,7 @@ def first_model(spec: ModelSpec, cache: TraceCache) -> tuple[Model, FirstModel]:
     _check_energy(spec, builder)
     model = builder.build()
     check_inertia(model)
-    return model, FirstModel(builder, model, cache)
+    return model, builder
 
 
 def invalid_models(models: Sequence[Model]) -> NDArray[np.intp]:

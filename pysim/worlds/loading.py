@@ -21,7 +21,7 @@ from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
 from pysim.loops.trivial_rows import without_trivial_rows
 from pysim.mechanism.actuation import compile_actuation
-from pysim.mechanism.compile import compile_tree, first_model, invalid_models, start_state
+from pysim.mechanism.compile import built_tree, compile_tree, invalid_models, start_state
 from pysim.mechanism.event_compiler import compile_events
 from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import CompiledSignals
-    from pysim.mechanism.partial_compilation import FirstModel
+    from pysim.mechanism.builder import Builder
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import GroundSpec, ModelSpec, SceneSpec, Settings, SurfaceSpec
+    from pysim.scene.spec import ContactsSpec, ModelSpec, SceneSpec, Settings
 
 _CHECKED_TOGETHER = 512  # scenes
 START_IS_DETERMINED = "_start_is_determined"  # attribute of a judged scene; copies do not have it
@@ -168,21 +168,13 @@ def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
         return _completed(spec, compile_model(spec.model, cache))
 
 
-def _completed(
-    spec: SceneSpec,
-    model: Model,
-    actuation: _engine.Actuation | None = None,
-    like: Scene | None = None,
-    first: Scene | None = None,
-) -> Scene:
+def _completed(spec: SceneSpec, model: Model, first: Scene | None = None) -> Scene:
     """Return the scene of a compiled model, with its loops closed.
 
     Args:
         spec: of the scene.
         model: of its mechanism.
-        actuation: its actuators, if they are known.
-        like: a scene that has the same shapes and settings, if there is one.
-        first: a scene whose programs of signals are used again where they are the same.
+        first: a scene of the same file, whose parts are used again where they are the same.
     """
     model, state, driven = with_motions(model, spec, start_state(model))
     if model.loop_names or model.coupling_names:
@@ -201,47 +193,50 @@ def _completed(
         signals = compile_signals(model, spec, impulses=kind.contacts)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
-    contacts = _contacts(model, spec.settings, state, None if like is None else like.contacts)
-    drive = compile_actuation(model, spec) if actuation is None else actuation
+    contacts = _contacts(model, spec, state, first)
+    drive = (
+        first.actuation
+        if first is not None and _are_driven_alike(spec, first.spec)
+        else compile_actuation(model, spec)
+    )
     scene = Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
     check_contact_sensors(scene)
     return with_equilibrium(scene)
 
 
 class SceneCompiler:
-    """Compiler of scenes that have the structure of the first one.
+    """Compiler of scenes of one file.
 
-    A scene that differs in numbers alone is compiled from the parts of the first one that are equal; its checks for a
-    singular mass matrix and negative energies are left to `first_invalid`.
+    A scene whose specification was made of the first one's, by changing numbers, is compiled from the parts of the
+    first one that are equal; its checks for a singular mass matrix and negative energies are left to `first_invalid`.
     """
 
     def __init__(self) -> None:
         self._cache = TraceCache()
-        self._first: tuple[Scene, FirstModel] | None = None
+        self._first: tuple[Scene, Model, Builder] | None = None
         self._unchecked: dict[int, tuple[Model, SceneSpec]] = {}  # by number of the scene
         self._count = 0
 
     def compile(self, spec: SceneSpec) -> Scene:
         """Compile a scene as `compile_scene` does; it may be invalid until it is checked."""
-        scene = None if self._first is None else self._changed(spec, *self._first)
+        scene = self._with_numbers(spec)
         if scene is None:
-            model, first = first_model(spec.model, self._cache)
-            known = None if self._first is None else self._first[0]
-            scene = _completed(spec, without_trivial_rows(model), first=known)
-            self._first = self._first or (scene, first)
+            model, builder = built_tree(spec.model, self._cache)
+            first = None if self._first is None else self._first[0]
+            scene = _completed(spec, without_trivial_rows(model), first)
+            self._first = self._first or (scene, model, builder)
         self._count += 1
         return scene
 
-    def _changed(self, spec: SceneSpec, scene: Scene, first: FirstModel) -> Scene | None:
-        same = spec.actuators is scene.spec.actuators
-        same &= limited_actuators(spec) == limited_actuators(scene.spec)
+    def _with_numbers(self, spec: SceneSpec) -> Scene | None:
+        if self._first is None or not _differ_in_numbers(spec, self._first[0].spec):
+            return None
+        scene, first, builder = self._first
         try:
-            model = first.changed(spec.model)
+            model = builder.with_numbers(first, spec.model)
             if model is None:
                 return None
-            drive = scene.actuation if same else None
-            like = scene if _touch_alike(spec, scene.spec) else None
-            found = _completed(spec, without_trivial_rows(model), drive, like, scene)
+            found = _completed(spec, without_trivial_rows(model), scene)
         except PysimError:  # compiled in full, it may have another error first
             return None
         self._unchecked[self._count] = model, spec
@@ -260,59 +255,50 @@ class SceneCompiler:
         return None
 
 
-def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
-    """Return whether the contacts of two scenes with the same structure differ in numbers of their surfaces alone."""
-    contacts, first = spec.model.contacts, other.model.contacts
-    if contacts is None or first is None or spec.settings != other.settings:
+def _differ_in_numbers(spec: SceneSpec, first: SceneSpec) -> bool:
+    """Return whether a specification was made of another one by changing numbers (scene/toml/world_specs.py)."""
+    return spec.settings is first.settings
+
+
+def _are_driven_alike(spec: SceneSpec, first: SceneSpec) -> bool:
+    """Return whether two scenes have the same prescribed forces."""
+    same = _differ_in_numbers(spec, first) and spec.actuators is first.actuators
+    return same and limited_actuators(spec) == limited_actuators(first)
+
+
+def _touch_alike(spec: SceneSpec, first: SceneSpec) -> bool:
+    """Return whether the contacts of two scenes differ in numbers of their surfaces alone."""
+    contacts, others = spec.model.contacts, first.model.contacts
+    if contacts is None or others is None or not _differ_in_numbers(spec, first):
         return False
-    if any(
-        a.collisions is not b.collisions
-        for a, b in zip(spec.model.bodies, other.model.bodies, strict=True)
-    ):
+    bodies = zip(spec.model.bodies, first.model.bodies, strict=True)
+    joints = zip(spec.model.joints, first.model.joints, strict=True)
+    if any(a.collisions is not b.collisions for a, b in bodies):
         return False
-    if any(a.at is not b.at for a, b in zip(spec.model.joints, other.model.joints, strict=True)):
+    if any(a.at is not b.at for a, b in joints):
         return False
-    planes = [
-        [(g.normal, g.offset, g.material, g.filter, _of_field(g)) for g in c.grounds]
-        for c in (contacts, first)
-    ]
-    pairs = [[(p.between, p.surface_velocity) for p in c.pairs] for c in (contacts, first)]
-    kinds = [
-        [_kind(s) for s in (*c.materials.values(), *(p.surface for p in c.pairs))]
-        for c in (contacts, first)
-    ]
-    return (
-        planes[0] == planes[1]
-        and pairs[0] == pairs[1]
-        and contacts.excluded == first.excluded
-        and list(contacts.materials) == list(first.materials)
-        and kinds[0] == kinds[1]
-    )
+    return contacts is others or _structure_of(contacts) == _structure_of(others)
 
 
-def _of_field(ground: GroundSpec) -> object:
-    """Return what a ground's field is, and where."""
-    return ground.field and (ground.field.shape.field, ground.field.pose.tobytes())
-
-
-def _kind(surface: SurfaceSpec) -> tuple[bool, ...]:
-    """Return which numbers a surface gives, and whether it resists rolling and spinning."""
-    names = ("stiffness", "young", "sink", "restitution", "dissipation", "tangential_stiffness")
-    given = [getattr(surface, name) is not None for name in names]
-    return (*given, bool(surface.rolling), bool(surface.spinning))
+def _structure_of(contacts: ContactsSpec) -> list[object]:
+    """Return what numbers of contacts change beside laws: which surfaces resist turning, and how belts move."""
+    surfaces = (*contacts.materials.values(), *(pair.surface for pair in contacts.pairs))
+    resist = [(bool(own.rolling), bool(own.spinning)) for own in surfaces]
+    return [*resist, *(pair.surface_velocity for pair in contacts.pairs)]
 
 
 def _contacts(
-    model: Model, settings: Settings, state: State, like: CompiledContacts | None = None
+    model: Model, spec: SceneSpec, state: State, first: Scene | None = None
 ) -> CompiledContacts | None:
-    """Return the contacts that the scheme of a run needs; `like` are those of a scene with the same shapes."""
-    kind = find_integrator(settings.integrator)
-    needed = kind.contacts or (kind.smooth and model.spec.contacts is not None)
+    """Return the contacts that the scheme of a run needs; those of a first scene where shapes are the same."""
+    settings, kind = spec.settings, find_integrator(spec.settings.integrator)
     impacts = settings.contact_law == "impact"
-    if needed and like is not None:
-        return contacts_with_other_numbers(model, like, settings.slip_speed, impacts=impacts)
-    if not needed:
+    if not (kind.contacts or (kind.smooth and model.spec.contacts is not None)):
         return None
+    if first is not None and first.contacts is not None and _touch_alike(spec, first.spec):
+        return contacts_with_other_numbers(
+            model, first.contacts, settings.slip_speed, impacts=impacts
+        )
     return compile_contacts(model, settings.slip_speed, impacts=impacts, q=state.q)
 
 
@@ -325,7 +311,7 @@ def _restored(
     signals: CompiledSignals | None,
 ) -> Scene:
     events = compile_events(model, spec.events)
-    contacts = _contacts(model, settings, state)
+    contacts = _contacts(model, replace(spec, settings=settings), state)
     drive = _engine.Actuation(*actuation)
     return Scene(model, state, settings, spec, drive, events, contacts, signals)
 

@@ -55,12 +55,10 @@ if TYPE_CHECKING:
     from pysim.scene.toml.world_numbers import Numbers
 
 _CHECKED_TOGETHER = 256  # worlds
-_OF_CONTACTS = ("materials", "ground", "contact")
+_OF_CONTACTS = ("materials", "contact")
 _OF_BLOCKS = ("signal", "sensor", "controller")
-TABLES = {
-    name: TABLES_OF_SCENE[name]
-    for name in ("body", "joint", "model", "actuator", "force", *_OF_BLOCKS, *_OF_CONTACTS)
-}  # whose numbers may differ
+_OF_SCENE_READERS = ("actuator", "force", *_OF_BLOCKS, *_OF_CONTACTS)  # which read all of a scene
+TABLES = {name: TABLES_OF_SCENE[name] for name in ("body", "joint", "model", *_OF_SCENE_READERS)}
 _OF_MODELS = {"body": MASS_KEYS, "joint": COMPLETED_KEYS}  # keys of the parts of models
 # Parts of a specification that depend on nothing but the tables above, or on none of their numbers. A scene with
 # another part is read in full.
@@ -166,10 +164,10 @@ class _FirstWorld:
             return None
         try:
             numbers = self._numbers.changed(overrides)
-            spec = self._spec(self._tables(numbers), numbers)
+            spec = self._spec(overrides, self._tables(numbers), numbers)
         except (UnlikeWorldError, PysimError, ExpressionError, ValidationError):
             return None
-        return with_fields(spec, overrides=dict(overrides))
+        return spec
 
     @cached_property
     def _is_supported(self) -> bool:
@@ -213,7 +211,9 @@ class _FirstWorld:
         keys = frozenset(str(steps[0]) for steps, _ in changes)
         return _ChangedTable(TABLES[name].model_validate(values), keys)
 
-    def _spec(self, tables: _Changes, numbers: Mapping[Steps, Numbers]) -> SceneSpec:
+    def _spec(
+        self, overrides: Mapping[str, object], tables: _Changes, numbers: Mapping[Steps, Numbers]
+    ) -> SceneSpec:
         """Return the specification with other tables, and gravity."""
         spec, scene = self.read.spec, self._scene(tables)
         bodies, joints = list(self.read.bare.bodies), list(self.read.bare.joints)
@@ -246,18 +246,18 @@ class _FirstWorld:
             parts["model"] = self._with_loads(model, joints, bodies, parts)
         if (tables["joint"] or tables["model"]) and any(isinstance(e.at, str) for e in scene.event):
             parts["events"] = read_events(scene, model, self._problems)
-        return with_fields(spec, **parts)
+        return with_fields(spec, **parts, overrides=dict(overrides))
 
     def _scene(self, tables: _Changes) -> Scene:
-        """Return the tables of a world."""
-        scene, changes = self.read.tables, {}
-        for name, others in tables.items():
-            known: Any = getattr(scene, name).copy() if others else None
-            for k, (table, _) in others.items():
-                known[k] = table
-            if others:
-                changes[name] = known
-        return scene.model_copy(update=changes)
+        """Return the tables of a world, with the bodies and joints of the first one."""
+        scene = self.read.tables
+        changes: dict[str, Any] = {}
+        for name in _OF_SCENE_READERS:
+            if tables[name]:
+                changes[name] = getattr(scene, name).copy()
+            for k, (table, _) in tables[name].items():
+                changes[name][k] = table
+        return scene.model_copy(update=changes) if changes else scene
 
     def _body(self, k: int, changed: _ChangedTable) -> BodySpec:
         """Return a body; only θ is computed if nothing else of it is affected."""
