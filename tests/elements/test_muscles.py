@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.elements.library.degroote_fregly_muscle import (
+    DeGrooteFreglyMuscle,
+    RigidDeGrooteFreglyMuscle,
+)
 from pysim.elements.library.millard_muscle import MillardMuscle, RigidTendonMuscle
 from pysim.elements.library.thelen_muscle import ThelenMuscle
 from tests.elements.blocks import FIXED, constant, run_at, scene_of, simulation, table
@@ -20,6 +24,8 @@ from tests.scene_runs import SCENES
 
 CURVES = json.loads((FOLDER.parent / "opensim" / "muscle_curves.json").read_text("utf-8"))
 BENCH = json.loads((FOLDER.parent / "opensim" / "muscle_bench.json").read_text("utf-8"))
+SMOOTH = json.loads((FOLDER.parent / "opensim" / "degroote_fregly_muscle.json").read_text("utf-8"))
+OTHER_CURVES = {"active_width": 1.2, "passive_strain": 0.5, "tendon_strain": 0.06}
 STANDARD = {
     "max_isometric_force": 1000.0,
     "optimal_fibre_length": 0.1,
@@ -135,6 +141,57 @@ def test_a_rigid_tendon_carries_the_force_of_opensim():
             assert found == pytest.approx(expected, rel=1e-8)
 
 
+def test_the_curves_of_de_groote_and_fregly_are_those_of_opensim():
+    muscle = DeGrooteFreglyMuscle(**STANDARD)
+    found = {
+        "active": muscle.active_force,
+        "passive": muscle.passive_force,
+        "velocity": muscle.velocity_force,
+        "tendon": lambda length: muscle.tendon_force(length - 1),
+    }
+    for name, curve in found.items():
+        for x, value in SMOOTH["curves"][name]:
+            assert curve(x) == pytest.approx(value, rel=1e-12, abs=1e-14)
+    for activation, excitation, rate in SMOOTH["activation_rate"]:
+        muscle = DeGrooteFreglyMuscle(**STANDARD | {"excitation": excitation})
+        assert muscle.activation_rate(activation) == pytest.approx(rate, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("elastic", {}),
+        ("elastic, other curves", OTHER_CURVES),
+        ("elastic, without passive force", {"passive_share": 0.0}),
+    ],
+)
+def test_fibres_of_de_groote_and_fregly_move_as_in_opensim(name, keys):
+    muscle = DeGrooteFreglyMuscle(**STANDARD, pennation_angle=0.3, **keys)
+    for length, _, activation, fibre, velocity, tension in SMOOTH[name]:
+        pull = muscle.tension(length, fibre) / 1000
+        found = muscle.fibre_velocity(activation, fibre / 0.1, muscle.cosine(fibre), pull)
+        assert muscle.tension(length, fibre) == pytest.approx(tension, abs=1e-8)
+        assert 0.1 * found == pytest.approx(velocity, rel=1e-10)
+
+
+@pytest.mark.parametrize(("name", "damping"), [("rigid", 0.0), ("rigid, damping 0.05", 0.05)])
+def test_a_rigid_tendon_carries_the_force_of_de_groote_and_fregly_in_opensim(name, damping):
+    muscle = RigidDeGrooteFreglyMuscle(**STANDARD, pennation_angle=0.3, damping=damping)
+    for length, speed, activation, *_, tension in SMOOTH[name]:
+        assert muscle.tension(length, speed, activation) == pytest.approx(tension, abs=1e-8)
+
+
+@pytest.mark.parametrize("damping", [1e-3, 0.1, 2.0])
+def test_a_damped_fibre_of_de_groote_and_fregly_balances_the_tendon(damping):
+    """The velocity leaves no residual of the force balance, whether the fibre shortens or lengthens."""
+    muscle = DeGrooteFreglyMuscle(**STANDARD, damping=damping)
+    for a in (0.05, 0.6):
+        for l, pull in ((0.7, 0.0), (0.9, 0.2), (1.0, 0.9), (1.2, 1.6)):
+            v = muscle.fibre_velocity(a, l, 1.0, pull) / muscle.max_contraction_velocity
+            own = a * muscle.active_force(l) * muscle.velocity_force(v) + muscle.passive_force(l)
+            assert own + damping * v == pytest.approx(pull, abs=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------ motion
 
 
@@ -206,7 +263,9 @@ def test_a_muscle_lifts_a_load_after_a_quick_release(tmp_path):
     case.agrees("tendon force", tensions)
 
 
-@pytest.mark.parametrize("kind", ["thelen_muscle", "millard_muscle", "rigid_tendon_muscle"])
+@pytest.mark.parametrize(
+    "kind", ["thelen_muscle", "millard_muscle", "rigid_tendon_muscle", "degroote_fregly_muscle"]
+)
 @pytest.mark.parametrize("integrator", [name for name in FIXED if name.startswith("i")])
 def test_implicit_schemes_carry_a_muscle_with_long_steps(tmp_path, kind, integrator):
     """A stiff tendon and a light load: the steps of 2 ms are those of an arm, and the motion is that of short ones."""

@@ -298,6 +298,12 @@ SYSTEMS |= {
     + table("force", name="f", type="millard_muscle", path=PATH, **MUSCLE, **SOFT),
     "rigid_tendon_muscle": without_unit("bent.q")[1]
     + table("force", name="f", type="rigid_tendon_muscle", path=PATH, **MUSCLE),
+    "degroote_fregly_muscle": without_unit("bent.q")[1]
+    + table(
+        "force", name="f", type="degroote_fregly_muscle", path=PATH, **MUSCLE, tendon_strain=1.0
+    ),
+    "rigid_degroote_fregly_muscle": without_unit("bent.q")[1]
+    + table("force", name="f", type="rigid_degroote_fregly_muscle", path=PATH, **MUSCLE),
     "mujoco_muscle": without_unit("bent.q")[1]
     + table(
         "actuator",

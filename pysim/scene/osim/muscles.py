@@ -1,8 +1,9 @@
 """Muscles of an OpenSim model as forces along paths, whose excitations are constant signals "NAME/excitation".
 
-Thelen 2003, and Millard 2012 with a damped or undamped fibre and an elastic or rigid tendon. As in OpenSim, damped and
-rigid muscles have active curves with the minimum 0 and velocity curves without slope at v_max, undamped ones a minimum
-of 0.1 or more and half of the slopes near v_max.
+Thelen 2003, and Millard 2012 and De Groote-Fregly 2016 with a damped or undamped fibre and an elastic or rigid tendon.
+As in OpenSim, damped and rigid muscles of Millard have active curves with the minimum 0 and velocity curves without
+slope at v_max, undamped ones a minimum of 0.1 or more and half of the slopes near v_max; and muscles of De Groote and
+Fregly with an elastic tendon have an undamped fibre, unless their dynamics are implicit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pysim.scene.osim.paths import UnreadError
-from pysim.scene.osim.values import number, positive, truth
+from pysim.scene.osim.values import choice, number, positive, truth
 
 if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
@@ -21,13 +22,15 @@ UNDAMPED = 0.001  # damping below which OpenSim takes the fibre for undamped
 LEAST_ACTIVATION = 1e-6
 THELEN = "Thelen2003Muscle"
 MILLARD = "Millard2012EquilibriumMuscle"
-CLASSES = (THELEN, MILLARD)
+DEGROOTE_FREGLY = "DeGrooteFregly2016Muscle"
+CLASSES = (THELEN, MILLARD, DEGROOTE_FREGLY)
+_TIMES = {THELEN: (0.015, 0.05), MILLARD: (0.01, 0.04), DEGROOTE_FREGLY: (0.015, 0.06)}  # [s]
+_MODES = ("explicit", "implicit")
 OTHERS = (
     "Schutte1993Muscle_Deprecated",
     "Schutte1993Muscle",
     "Delp1990Muscle_Deprecated",
     "RigidTendonMuscle",
-    "DeGrooteFregly2016Muscle",
     "Millard2012AccelerationMuscle",
 )
 
@@ -41,11 +44,13 @@ def muscle_keys(muscle: Element) -> tuple[str, dict[str, Any]]:
     keys = _shared(muscle)
     if muscle.tag == THELEN:
         return "thelen_muscle", keys | _thelen(muscle)
+    if muscle.tag == DEGROOTE_FREGLY:
+        return _degroote_fregly(muscle, keys)
     return _millard(muscle, keys)
 
 
 def _shared(muscle: Element) -> dict[str, Any]:
-    is_thelen = muscle.tag == THELEN
+    rise, fall = _TIMES[muscle.tag]
     if truth(muscle, "ignore_activation_dynamics", default=False):
         raise UnreadError("its activation follows the excitation at once")
     steepest = number(muscle, "maximum_pennation_angle", STEEPEST)
@@ -53,22 +58,24 @@ def _shared(muscle: Element) -> dict[str, Any]:
         raise UnreadError(
             f"its maximum_pennation_angle is {steepest:g} rad, not {STEEPEST:.4g} rad"
         )
-    least = max(number(muscle, "minimum_activation", 0.01), LEAST_ACTIVATION)
+    least = max(_least_activation(muscle), LEAST_ACTIVATION)
     return {
         "max_isometric_force": positive(muscle, "max_isometric_force", "N", 1000.0),
         "optimal_fibre_length": positive(muscle, "optimal_fiber_length", "m", 0.1),
         "tendon_slack_length": positive(muscle, "tendon_slack_length", "m", 0.2),
         "pennation_angle": number(muscle, "pennation_angle_at_optimal", _old_pennation(muscle)),
         "max_contraction_velocity": positive(muscle, "max_contraction_velocity", "1/s", 10.0),
-        "activation_time": positive(
-            muscle, "activation_time_constant", "s", 0.015 if is_thelen else 0.01
+        "activation_time": positive(muscle, "activation_time_constant", "s", rise),
+        "deactivation_time": positive(muscle, "deactivation_time_constant", "s", fall),
+        "minimum_activation": max(least, 0.01) if muscle.tag == THELEN else least,
+        "initial_activation": number(
+            muscle, "default_activation", 0.5 if muscle.tag == DEGROOTE_FREGLY else 0.05
         ),
-        "deactivation_time": positive(
-            muscle, "deactivation_time_constant", "s", 0.05 if is_thelen else 0.04
-        ),
-        "minimum_activation": max(least, 0.01) if is_thelen else least,
-        "initial_activation": number(muscle, "default_activation", 0.05),
     }
+
+
+def _least_activation(muscle: Element) -> float:
+    return 0.0 if muscle.tag == DEGROOTE_FREGLY else number(muscle, "minimum_activation", 0.01)
 
 
 def _old_pennation(muscle: Element) -> float:
@@ -105,6 +112,23 @@ def _millard(muscle: Element, keys: dict[str, Any]) -> tuple[str, dict[str, Any]
     if is_rigid:
         return "rigid_tendon_muscle", keys
     return "millard_muscle", keys | _tendon(_curve(muscle, "TendonForceLengthCurve"))
+
+
+def _degroote_fregly(muscle: Element, keys: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    keys |= {
+        "activation_smoothing": number(muscle, "activation_dynamics_smoothing", 0.1),
+        "active_width": positive(muscle, "active_force_width_scale", "1", 1.0),
+        "passive_strain": positive(muscle, "passive_fiber_strain_at_one_norm_force", "1", 0.6),
+        "passive_share": float(not truth(muscle, "ignore_passive_fiber_force", default=False)),
+    }
+    damping = number(muscle, "fiber_damping", 0.0)
+    mode = choice(muscle, "tendon_compliance_dynamics_mode", _MODES)
+    if truth(muscle, "ignore_tendon_compliance", default=False):
+        return "rigid_degroote_fregly_muscle", keys | {"damping": damping}
+    return "degroote_fregly_muscle", keys | {
+        "damping": damping if mode == "implicit" else 0.0,
+        "tendon_strain": positive(muscle, "tendon_strain_at_one_norm_force", "1", 0.049),
+    }
 
 
 def _curve(muscle: Element, name: str) -> Element | None:

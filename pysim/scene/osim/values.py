@@ -10,7 +10,7 @@ from pysim.scene.urdf.xml import Element, parse_numbers
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -70,6 +70,14 @@ def truth(parent: Element, tag: str, *, default: bool) -> bool:
     if value is None:
         element.fail(f"<{tag}> must be true or false, got {shown(element)}; correct it")
     return value
+
+
+def choice(parent: Element, tag: str, known: Sequence[str]) -> str:
+    """Return the word in a child, one of those known; the first if there is no such child or it is empty."""
+    word = text(parent, tag)
+    if word and word not in known:
+        parent.required(tag).fail(f"<{tag}> must be {' or '.join(known)}, got {word!r}; correct it")
+    return word or known[0]
 
 
 def words(parent: Element, tag: str) -> list[str]:
