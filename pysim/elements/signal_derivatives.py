@@ -37,7 +37,8 @@ class SignalDerivatives:
         """Return the derivatives of rows along every motion of the inputs, and the row and motion of each."""
         nodes, places = [], []
         read = [self._numbers_of(node) for node in rows]
-        for motion, index, rates in self._motions(rows):
+        for motion, index, moved in self._motions(rows):
+            rates = self.inputs.through_instances(moved)
             derivative = Derivative(self.inputs.tape, rates, limits=True)
             for row, node in enumerate(rows):
                 if read[row].isdisjoint(rates):

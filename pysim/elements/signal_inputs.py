@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim._engine import SignalProgram
+from pysim.elements.block_template import instance_codes, instructions
 from pysim.errors import SceneError
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emitted, recipes_of
@@ -14,13 +15,15 @@ from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pysim._engine import PortDescription, SignalCallKind, SignalSource
+    from pysim.elements.block_template import TemplateInstance
+    from pysim.tracing.program import Emitted
 
 
 class SignalInputs:
-    """Inputs of a graph on one tape: numbers of the engine, and results of inverse dynamics.
+    """Inputs of a graph on one tape: numbers of the engine, results of inverse dynamics, outputs of instances.
 
     Args:
         ports: frames and paths that blocks measure or drive.
@@ -35,6 +38,8 @@ class SignalInputs:
         self._registered: dict[tuple[SignalSource, int], int] = {}  # number of each input
         self._calls: list[tuple[SignalCallKind, list[int], int]] = []
         self._call_of_input: dict[int, int] = {}
+        self._instance_of: dict[int, tuple[TemplateInstance, int]] = {}  # and its output
+        self._reading: dict[int, list[TemplateInstance]] = {}
         self._count = 0
 
     def number(self, source: SignalSource, index: int) -> Scalar:
@@ -70,7 +75,7 @@ class SignalInputs:
                     number = node.data[0]
                     call = self._call_of_input.get(number)
                     if call is None:
-                        numbers.add(number)
+                        numbers |= self._numbers_behind(number)
                     elif call not in calls:
                         calls.add(call)
                         pending += self._calls[call][1]
@@ -95,22 +100,22 @@ class SignalInputs:
                     "a number passed to dynamics.inverse depends on another result of dynamics"
                 )
                 raise SceneError("signals", f"{problem}; use only one of the two")
-        found = emitted(self.tape, arguments, nodes, self._count, aside)
+        emission = self._emitted(arguments, nodes, aside)
         if name is not None and self.tape.recipes is not None:
             recipes = recipes_of(self.tape, arguments, nodes)
             self.tape.recipes.note(f"constants of signals: {name}", recipes)
-        argument_registers = found.early
+        argument_registers = emission.early
         alone = not arguments and not used
-        program = found.program(found.late, len(found.code) if alone else found.first)
+        program = emission.program(emission.late, len(emission.code) if alone else emission.first)
         calls, at = [], 0
         for call in used:
             kind, own, first = self._calls[call]
             calls.append((kind, first, argument_registers[at : at + len(own)]))
             at += len(own)
         wanted = {
-            self.tape.nodes[k].data[0]
-            for k in self.tape.needed([*arguments, *nodes])
-            if self.tape.nodes[k].op == "input"
+            number
+            for place in self._numbers_of([*arguments, *nodes])
+            for number in self._numbers_behind(place)
         }
         inputs = [
             (source, index, number)
@@ -119,16 +124,16 @@ class SignalInputs:
         ]
         return SignalProgram(program, self._count, inputs, calls, list(places))
 
+    def _numbers_of(self, nodes: Iterable[int]) -> set[int]:
+        """Return the numbers of the inputs of the tape that nodes depend on."""
+        needed = (self.tape.nodes[k] for k in self.tape.needed(nodes))
+        return {node.data[0] for node in needed if node.op == "input"}
+
     def _calls_of(self, nodes: Iterable[int]) -> list[int]:
         if not self._calls:
             return []
-        found = {
-            self._call_of_input[self.tape.nodes[k].data[0]]
-            for k in self.tape.needed(nodes)
-            if self.tape.nodes[k].op == "input"
-            and self.tape.nodes[k].data[0] in self._call_of_input
-        }
-        return sorted(found)
+        numbers = self._numbers_of(nodes)
+        return sorted({self._call_of_input[k] for k in numbers if k in self._call_of_input})
 
     def add_call(self, kind: SignalCallKind, arguments: list[int]) -> list[Scalar]:
         """Return the forces (nv) of inverse dynamics for a motion given by nodes."""
@@ -139,6 +144,90 @@ class SignalInputs:
         self._call_of_input |= dict.fromkeys(range(first, first + self.nv), len(self._calls))
         self._calls.append((kind, arguments, first))
         return [Scalar(self.tape, self.tape.input(first + i)) for i in range(self.nv)]
+
+    # ------------------------------------------------------------------------------ instances of templates
+
+    def is_registered(self, number: int) -> bool:
+        """Return whether an input of the tape is a number of the engine."""
+        return number not in self._instance_of and number not in self._call_of_input
+
+    def source_of(self, number: int) -> SignalSource:
+        """Return the source of a number of the engine."""
+        return next(key[0] for key, place in self._registered.items() if place == number)
+
+    def add_instance(self, instance: TemplateInstance, number: int) -> None:
+        """Note that an instance reads an input."""
+        readers = self._reading.setdefault(number, [])
+        if all(reader is not instance for reader in readers):
+            readers.append(instance)
+
+    def output_of(self, instance: TemplateInstance, output: int) -> Scalar:
+        """Return the symbolic number of an output of an instance."""
+        if output not in instance.outputs:
+            instance.outputs[output] = self._count
+            self._instance_of[self._count] = instance, output
+            self._count += 1
+        return Scalar(self.tape, self.tape.input(instance.outputs[output]))
+
+    def through_instances(self, rates: Mapping[int, int]) -> dict[int, int]:
+        """Return rates of inputs with those of the outputs of instances that read them."""
+        moved = dict(rates)
+        for number, rate in rates.items():
+            for instance in self._reading.get(number, ()):
+                places = [place for place, at in instance.arguments.items() if at == number]
+                for output in instance.returned:
+                    for place in places:
+                        self._add_slope(moved, instance, output, place, rate)
+        return moved
+
+    def _add_slope(
+        self, rates: dict[int, int], instance: TemplateInstance, output: int, place: int, rate: int
+    ) -> None:
+        """Add the derivative of an output by an input to the rate of the output."""
+        slope = instance.template.slope(output, place)
+        if slope is None:
+            return
+        node = self.tape.node("mul", self.output_of(instance, slope).index, rate)
+        number = self.output_of(instance, output).index
+        place = self.tape.nodes[number].data[0]
+        rates[place] = self.tape.node("add", rates[place], node) if place in rates else node
+
+    def _numbers_behind(self, number: int) -> set[int]:
+        """Return the numbers of the inputs on which an output of an instance depends; of others their own."""
+        if number not in self._instance_of:
+            return {number}
+        instance, output = self._instance_of[number]
+        return {instance.arguments[k] for k in instance.template.read_by(output)}
+
+    def _emitted(self, early: Sequence[int], late: Sequence[int], aside: int) -> Emitted:
+        """Return the instructions of nodes, which follow those of the instances whose outputs they read."""
+        main = self._numbers_of([*early, *late[: len(late) - aside]])
+        beside = self._numbers_of(late[len(late) - aside :]) - main if aside else set[int]()
+        codes = instance_codes(self._outputs_among(main), self._outputs_among(beside))
+        if not codes:
+            return emitted(self.tape, early, late, self._count, aside)
+        numbers = [code.constants.ravel() for code in codes]
+        values, where = np.unique(np.concatenate(numbers), return_inverse=True)
+        nodes = [self.tape.const(x) for x in values.tolist()]
+        rest = emitted(self.tape, early, late, self._count, aside, nodes)
+        place = {node: self._count + k for k, node in enumerate(rest.constant_nodes)}
+        registers = np.array([place[node] for node in nodes], int)[where]
+        parts = np.split(registers, np.cumsum([part.size for part in numbers[:-1]]))
+        results = self._count + len(place)
+        prefix: list[Any] = []
+        for instances, part in zip(codes, parts, strict=True):
+            tables = self.tape.table(instances.template.tape.tables)
+            prefix += instructions(instances, part, results, tables)
+        most = max(instances.code.registers - instances.code.first for instances in codes)
+        return rest._replace(
+            code=[*prefix, *rest.code],
+            first=len(prefix) + rest.first,
+            registers=max(rest.registers, results + most),
+        )
+
+    def _outputs_among(self, numbers: Iterable[int]) -> list[tuple[TemplateInstance, int]]:
+        """Return the outputs of instances among inputs, in their order."""
+        return [self._instance_of[k] for k in sorted(numbers) if k in self._instance_of]
 
 
 def is_path(port: PortDescription) -> bool:

@@ -29,6 +29,7 @@ class Emitted(NamedTuple):
     tables: list[float]
     early: list[int]  # registers
     late: list[int]
+    constant_nodes: list[int]
 
     def program(self, outputs: Sequence[int], pose_end: int) -> Program:
         """Return the program with some registers as outputs."""
@@ -51,7 +52,12 @@ def emit(
 
 
 def emitted(
-    tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int, aside: int = 0
+    tape: Tape,
+    early: Sequence[int],
+    late: Sequence[int],
+    inputs: int,
+    aside: int = 0,
+    others: Sequence[int] = (),
 ) -> Emitted:
     """Return the instructions that compute some nodes.
 
@@ -61,9 +67,11 @@ def emitted(
         late: nodes computed after them: the bias.
         inputs: numbers in q and v together.
         aside: number of nodes at the end of `late` that are only recorded: the others have the same bits without them.
+        others: constants that have registers, too.
     """
     first, second = _parts(tape, early, late)
     constants = [k for k in first + second if tape.nodes[k].op == "const"]
+    constants += sorted(set(others).difference(constants))
     writer = _Writer(tape, inputs, constants)
     recorded = late[len(late) - aside :]
     writer.plan(first + second, early, late, len(first), recorded)
@@ -80,6 +88,7 @@ def emitted(
         tape.tables,
         [writer.register[k] for k in early],
         [writer.register[k] for k in late],
+        constants,
     )
 
 

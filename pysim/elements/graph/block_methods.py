@@ -10,6 +10,7 @@ import numpy as np
 from pysim._engine import SignalSource
 from pysim.elements.channels import SignalField
 from pysim.elements.graph.block_channels import count_text, memory_of, states_of
+from pysim.elements.graph.block_templates import LIBRARY
 from pysim.elements.graph.signal_values import Outputs
 from pysim.elements.library.noise import Noise
 from pysim.elements.quantities import Twist
@@ -25,6 +26,7 @@ from pysim.tracing.repeated_call import recorded_call
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pysim.elements.graph.block_templates import BlockTemplates
     from pysim.elements.graph.late_numbers import LateNumbers
     from pysim.elements.graph.method_arguments import MethodArguments
     from pysim.elements.graph.signal_units import SignalUnits
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import GraphBlock
     from pysim.elements.signal_inputs import SignalInputs
 
-LIBRARY = "pysim.elements."  # whose methods return the same in every call
 _REPEATABLE = "compute it from the arguments alone; keep numbers in states or memory, and draw random ones from noise"
 
 
@@ -47,6 +48,7 @@ class BlockMethods:
         signals: their values.
         arguments: of the methods.
         late: numbers that exist only after the dynamics.
+        templates: of blocks that differ in numbers alone.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class BlockMethods:
         signals: SignalValues,
         arguments: MethodArguments,
         late: LateNumbers,
+        templates: BlockTemplates,
     ) -> None:
         self._symbols, self._tape, self._places = symbols, symbols.tape, places
+        self._templates = templates
         self._units, self._signals, self._late = units, signals, late
         self.arguments = arguments
 
@@ -69,11 +73,16 @@ class BlockMethods:
             JointError: the method raises; the error names the author's line.
         """
         plugin = block.plugin
-        written = {name: getattr(plugin, name) for name in block.signals}
+        signals = {}
         for name, signal in block.signals.items():
-            unit = _signal_unit(plugin, name)
-            nodes = self._signals.read(block, signal, unit, name)
-            object.__setattr__(plugin, name, self._symbols.shaped(nodes))
+            nodes = self._signals.read(block, signal, _signal_unit(plugin, name), name)
+            signals[name] = self._symbols.shaped(nodes)
+        found = self._templates.call(block, method, arguments, signals)
+        if found is not None:
+            return found
+        written = {name: getattr(plugin, name) for name in block.signals}
+        for name, value in signals.items():
+            object.__setattr__(plugin, name, value)
         function = getattr(plugin, method)
         try:
             with opened(plugin, self._tape):

@@ -23,6 +23,7 @@ from pysim.elements.graph.block_channels import (
     states_of,
 )
 from pysim.elements.graph.block_methods import BlockMethods
+from pysim.elements.graph.block_templates import BlockTemplates
 from pysim.elements.graph.late_numbers import LateNumbers
 from pysim.elements.graph.method_arguments import MethodArguments
 from pysim.elements.graph.readings import Readings
@@ -107,7 +108,13 @@ class GraphBuilder:
             self._measured,
         )
         self.methods = BlockMethods(
-            self.symbols, self.places, self.units, self.signals, arguments, self.late
+            self.symbols,
+            self.places,
+            self.units,
+            self.signals,
+            arguments,
+            self.late,
+            BlockTemplates(blocks, self.symbols),
         )
         self.forces = ActingForces(self.blocks, self.symbols, self.places, self.units, self.methods)
         self.powers = Powers(

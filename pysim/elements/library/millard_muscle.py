@@ -72,7 +72,9 @@ class _MillardFibre(Muscle):
     @property
     def least_fibre_length(self) -> float:
         """Length [m] at which f_l begins, or the fibres are as steep as they may be; they get no shorter."""
-        return max(super().least_fibre_length, self.active_lengths[0] * self.optimal_fibre_length)
+        first = self.active_lengths[0] * self.optimal_fibre_length
+        longer: float = np.maximum(super().least_fibre_length, first)
+        return longer
 
     def active_force(self, fibre: Any) -> Any:
         return self.active_curve(fibre)
@@ -148,7 +150,8 @@ class RigidTendonMuscle(_MillardFibre):
     def tension(self, length: Any, rate: Any, activation: Any) -> Any:
         along = np.maximum(length - self.tendon_slack_length, 0.0)
         fibre = np.maximum(
-            np.sqrt(along * along + self.thickness**2 + 1e-30), self.least_fibre_length
+            np.sqrt(along * along + self.thickness * self.thickness + 1e-30),
+            self.least_fibre_length,
         )
         cosine, relative = self.cosine(fibre), fibre / self.optimal_fibre_length
         v = rate * cosine / (self.optimal_fibre_length * self.max_contraction_velocity)

@@ -18,6 +18,7 @@ import numpy as np
 from pysim.elements.channels import Signal, real
 from pysim.elements.force import Force
 from pysim.errors import PysimError
+from pysim.tracing.expression import record, symbolic
 from pysim.tracing.implicit_equation import solve
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class Muscle(Force):
     @property
     def thickness(self) -> float:
         """Thickness h of the fibres [m]."""
-        return self.optimal_fibre_length * math.sin(self.pennation_angle)
+        sine: float = record("sin", self.pennation_angle)
+        return self.optimal_fibre_length * sine
 
     @property
     def least_fibre_length(self) -> float:
@@ -90,7 +92,7 @@ class Muscle(Force):
 
     def cosine(self, fibre: Any) -> Any:
         """Return cos φ of a fibre's length [m]."""
-        if self.pennation_angle == 0:
+        if symbolic(self.pennation_angle) is None and self.pennation_angle == 0:
             return 1.0
         sine: Any = self.thickness / np.maximum(fibre, self.least_fibre_length)
         return np.sqrt(1 - sine * sine)
@@ -111,7 +113,7 @@ class Muscle(Force):
         T = F_max f_l(l) f_v(v) cos φ,  l = √((L − L_s)² + h²),  v = L′ cos φ/(l_o v_max); none at the least length.
         """
         along = np.maximum(length - self.tendon_slack_length, 0.0)
-        fibre = np.sqrt(along * along + self.thickness**2)
+        fibre = np.sqrt(along * along + self.thickness * self.thickness)
         cosine, relative = self.cosine(fibre), fibre / self.optimal_fibre_length
         v = rate * cosine / (self.optimal_fibre_length * self.max_contraction_velocity)
         active = self.active_force(relative) * self.velocity_force(v)
@@ -158,7 +160,7 @@ class ElasticMuscle(Muscle):
         return self.activation_rate(activation), np.where(stops, 0.0, velocity)
 
     def initial(self, length: Any) -> Sequence[Any]:
-        activation = max(self.initial_activation, self.minimum_activation)
+        activation = np.maximum(self.initial_activation, self.minimum_activation)
         least, most = self.least_fibre_length, LONGEST * self.optimal_fibre_length
 
         def surplus(fibre: Any) -> Any:
@@ -167,7 +169,7 @@ class ElasticMuscle(Muscle):
 
         # the fibre's projection if the tendon is slack
         slack: Any = length - self.tendon_slack_length
-        longest = np.sqrt(np.maximum(slack, least) ** 2 + self.thickness**2)
+        longest = np.sqrt(np.maximum(slack, least) ** 2 + self.thickness * self.thickness)
         found = solve(surplus, np.minimum(longest, self.optimal_fibre_length), least, most)
         # a path that is too short leaves the tendon slack; one that is too long pulls the fibre as far as it goes
         longest = np.where(surplus(most) <= 0, most, found)
