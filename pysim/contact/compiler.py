@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class CompiledContacts:
     pairs: LinkPairs
     shapes: ShapePairs
     left_out: tuple[LeftOutPair, ...]  # shapes of one robot that pass through each other
+    covered: list[NDArray[np.intp]]  # faces of every shape that others of its body cover
 
     @cached_property
     def shape_of_point(self) -> NDArray[np.int32]:
@@ -116,22 +117,21 @@ def compile_contacts(
         shapes, links = replace(shapes, pair=number[shapes.pair]), links.take(is_used)
     laws = [law.without_restitution() if impacts else law for law in shapes.laws]
     shapes = shapes.with_laws(laws, shapes.law)
-    return CompiledContacts(
-        engine_contacts(model, shapes, slip_speed), links, shapes, tuple(apart.values())
-    )
+    covered = _covered(shapes)
+    engine = engine_contacts(model, shapes, slip_speed, covered)
+    return CompiledContacts(engine, links, shapes, tuple(apart.values()), covered)
 
 
-def engine_contacts(
-    model: Model, shapes: Iterable[ShapePair], slip_speed: float
-) -> _engine.Contacts:
-    """Return the engine's record of pairs of shapes."""
-    if model.spec.wheels:
-        problem = f"rolls without slip on {model.spec.wheels[0]!r}, which steps with contacts do not support yet"
-        remedy = 'take integrator = "rk4" and remove the contacts, or let a collision shape roll with friction'
-        raise ModelError(model.spec.where or model.name, f"{problem}; {remedy}")
-    columns = ShapePairs.of(shapes)
-    # other shapes need no faces; the last one is −1, a plane
-    facing = np.zeros(len(columns.placed) + 1, bool)
+class _Numbered(NamedTuple):
+    """Shapes of pairs, as the engine numbers them."""
+
+    placed: list[PlacedShape]
+    facing: NDArray[np.bool_]  # which of them touch other shapes, and need faces
+    pairs: NDArray[np.int32]  # (n, 4): other shape or −1 for a plane, shape, surface and law
+
+
+def _numbered(columns: ShapePairs) -> _Numbered:
+    facing = np.zeros(len(columns.placed) + 1, bool)  # the last one is −1, a plane
     facing[columns.other] = True
     facing[columns.own[columns.other >= 0]] = True
     is_used = facing.copy()
@@ -139,16 +139,37 @@ def engine_contacts(
     used = np.flatnonzero(is_used[:-1])
     number = np.full(len(is_used), -1, np.int32)
     number[used] = np.arange(len(used))
-    placed = [columns.placed[k] for k in used.tolist()]
     pairs = np.empty((len(columns), 4), np.int32)
     pairs[:, 0], pairs[:, 1] = number[columns.other], number[columns.own]
     pairs[:, 2], pairs[:, 3] = columns.surface, columns.law
+    return _Numbered([columns.placed[k] for k in used.tolist()], facing[used], pairs)
+
+
+def _covered(columns: ShapePairs) -> list[NDArray[np.intp]]:
+    """Return the covered faces of every shape, as the engine numbers them."""
+    placed, _, pairs = _numbered(columns)
+    return covered_faces(placed, _partners(placed, pairs))
+
+
+def engine_contacts(
+    model: Model,
+    shapes: Iterable[ShapePair],
+    slip_speed: float,
+    covered: list[NDArray[np.intp]] | None = None,
+) -> _engine.Contacts:
+    """Return the engine's record of pairs of shapes, with the covered faces of every shape if they are known."""
+    if model.spec.wheels:
+        problem = f"rolls without slip on {model.spec.wheels[0]!r}, which steps with contacts do not support yet"
+        remedy = 'take integrator = "rk4" and remove the contacts, or let a collision shape roll with friction'
+        raise ModelError(model.spec.where or model.name, f"{problem}; {remedy}")
+    columns = ShapePairs.of(shapes)
+    placed, facing, pairs = _numbered(columns)
     fields: Distinct[Field | HeightField] = Distinct()
     field_of_shape = [-1 if (f := s.shape.field) is None else fields.index(f) for s in placed]
     faces_of = [
-        s.hull.faces if facing[k] else NO_FACES for k, s in zip(used.tolist(), placed, strict=True)
+        s.hull.faces if faces else NO_FACES for s, faces in zip(placed, facing, strict=True)
     ]
-    covered = covered_faces(placed, _partners(placed, pairs))
+    covered = _covered(columns) if covered is None else covered
     for k, rows in enumerate(covered):
         if len(rows) and len(faces_of[k].numbers):
             faces_of[k] = faces_of[k].covered_at(rows)
@@ -502,7 +523,8 @@ def contacts_with_other_numbers(
     number = np.array([laws.index(law) for law in each], np.int32)
     found = [law.without_restitution() if impacts else law for law in laws.values]
     shapes = first.shapes.with_laws(found, number)
-    return replace(first, engine=engine_contacts(model, shapes, slip_speed), shapes=shapes)
+    engine = engine_contacts(model, shapes, slip_speed, first.covered)
+    return replace(first, engine=engine, shapes=shapes)
 
 
 def _laws(

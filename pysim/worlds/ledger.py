@@ -53,7 +53,9 @@ def with_ledger(scene: Scene) -> Scene:
     model = with_signals(scene.model, compiled)
     contacts = scene.contacts
     if contacts is not None and compiled.contact_work is not None:
-        engine = engine_contacts(model, contacts.shapes, scene.settings.slip_speed)
+        engine = engine_contacts(
+            model, contacts.shapes, scene.settings.slip_speed, contacts.covered
+        )
         contacts = replace(contacts, engine=engine)
         engine.set_work(_places(model, contacts, compiled.contact_work))
     return replace(scene, model=model, signals=compiled, contacts=contacts)

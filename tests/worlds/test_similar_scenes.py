@@ -5,6 +5,7 @@ bit.
 from __future__ import annotations
 
 import pickle
+import tempfile
 import tomllib
 import warnings
 from dataclasses import fields, is_dataclass
@@ -18,6 +19,7 @@ import pysim
 from pysim.errors import PysimError
 from pysim.scene.toml import reader, world_specs
 from pysim.worlds.loading import SceneCompiler
+from pysim.worlds.varied_numbers import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -417,3 +419,29 @@ start.elbow = 0.2
             own = {name: values[k] for name, values in overrides.items()}
             assert_same_bits(scene, pysim.load_scene(path, own))
     assert scenes[1].model.total_mass - scenes[0].model.total_mass == pytest.approx(1.0)
+
+
+def test_faces_that_are_covered_are_those_of_each_world() -> None:
+    """Two boxes of a body cover each other's faces, which friction does not change."""
+    builder = pysim.SceneBuilder("planks")
+    plank = {"box": [0.5, 0.5, 0.1], "density": 500.0}
+    builder.body("planks", shape=[plank, plank | {"at": {"xyz": [0.5, 0, 0]}}], collision=True)
+    builder.joint("free", "free", child="planks", start={"xyz": [0, 0, 0.1]})
+    builder.ground()
+    builder.material("default", friction=0.5)
+    builder.simulation(integrator="convex", duration=0.05)
+    with tempfile.TemporaryDirectory() as folder:
+        path = builder.save(Path(folder) / "planks.toml")
+        keys = {"materials.default.friction": [0.5, 0.7]}
+        scenes = pysim.load_scenes(path, keys)
+        alone = [pysim.load_scene(path, {name: x[k] for name, x in keys.items()}) for k in (0, 1)]
+    for scene, own in zip(scenes, alone, strict=True):
+        assert scene.contacts is not None
+        assert own.contacts is not None
+        assert sum(map(len, own.contacts.covered)) == 2
+        assert_same_bits(scene.contacts.covered, own.contacts.covered)
+        one, other = (numbers_of(each) for each in (scene, own))
+        assert_same_bits(one.numbers, other.numbers)
+        assert one.shared == other.shared
+        runs = [pysim.simulate(each) for each in (scene, own)]
+        assert_same_bits(runs[0].q, runs[1].q)
