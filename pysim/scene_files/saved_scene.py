@@ -29,8 +29,9 @@ def save_scene(
     if target.exists() and not overwrite:
         raise SceneError(str(target), "exists; name another file, or pass overwrite=True")
     spec = scene.spec
-    builder = SceneBuilder(spec.name, folder=spec.path.parent)
-    builder.adopt(_tables(scene, folders))
+    builder = SceneBuilder(
+        folder=spec.path.parent, **{"name": spec.name, **_tables(scene, folders)}
+    )
     again = builder.build(allow_code=True, package_dirs=folders)  # whose code has run here
     changed = [
         name

@@ -46,7 +46,7 @@ class SceneBuilder:
         Args:
             name: its name.
             folder: folder to which the names of meshes and other files are relative.
-            keys: other keys of the scene without a table: gravity, inertia, include, plugins, package_dirs.
+            keys: other keys of the scene, and tables: gravity, inertia, include, plugins, package_dirs.
         """
         self._tables: dict[str, Any] = {"name": name, **_plain(keys)}
         self._folder = Path(folder)
@@ -63,10 +63,6 @@ class SceneBuilder:
         builder = cls(folder=Path(path).parent)
         builder._tables = {"name": Path(path).stem, **copy.deepcopy(read_source(Path(path)).values)}
         return builder
-
-    def adopt(self, tables: Mapping[str, Any]) -> None:
-        """Take over the tables of a scene, in place of those so far; file names are relative to the folder."""
-        self._tables = {"name": self._tables["name"], **copy.deepcopy(dict(tables))}
 
     def __repr__(self) -> str:
         counts = ", ".join(

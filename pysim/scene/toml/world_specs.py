@@ -205,7 +205,9 @@ class _FirstWorld:
         for steps, number in changes:
             if not is_plausible(steps, number, first.get("type")):
                 raise UnlikeWorldError
-            if name == "model" and (len(steps) < 3 or steps[2] not in _OF_MODELS.get(steps[0], ())):
+            if name == "model" and (
+                len(steps) < 3 or steps[2] not in _OF_MODELS.get(str(steps[0]), ())
+            ):
                 raise UnlikeWorldError
             values = _with_number(values, steps, number)
         keys = frozenset(str(steps[0]) for steps, _ in changes)
