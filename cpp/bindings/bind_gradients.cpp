@@ -13,8 +13,13 @@ double* numbers_of(Reals& array, std::ptrdiff_t rows, std::ptrdiff_t numbers) {
   return array.mutable_data();
 }
 
-Reals pull(
-    const Worlds& worlds, const Indices& index, std::vector<Reals> bar, Reals q, Reals v, int threads) {
+Reals pull(const Worlds& worlds,
+           const Indices& index,
+           std::vector<Reals> bar,
+           Reals q,
+           Reals v,
+           int threads,
+           bool at_start) {
   check_threads(threads);
   const std::ptrdiff_t states = index.size();
   const auto sizes = engine::cotangent_sizes(worlds);
@@ -22,6 +27,7 @@ Reals pull(
     throw std::invalid_argument("worlds must be whole packs, with coordinates");
   Reals good(states);
   engine::GradientBatch batch = {};
+  batch.is_at_start = at_start;
   const std::ptrdiff_t rows = bar.at(0).size() / sizes[0].second;
   if (rows % states != 0) throw std::invalid_argument("every world must have as many cotangents");
   batch.rows = static_cast<int>(rows / states);
@@ -57,11 +63,14 @@ void bind_gradients(py::module_& m) {
         "end_q"_a,
         "end_v"_a,
         "threads"_a = 1,
+        "at_start"_a = false,
         "Takes cotangents `bar`, in the order of their names, back through the next step of worlds, whole "
         "packs, in place, each world's as many as there are, one after the other; those of inertias and laws "
         "are added. Leaves the states at its end, which the "
         "worlds do not reach, in end_q and end_v. "
-        "Returns 1 "
+        "With `at_start` it takes those of signals at the start back through the blocks that set them, whose "
+        "records "
+        "have the numbers before. Returns 1 "
         "where it was solved in one part, 0 where it was not, -1 where it needs more memory than there is.");
 }
 

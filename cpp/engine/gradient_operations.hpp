@@ -9,7 +9,7 @@
 namespace pysim::engine {
 
 /// Makes the next step of worlds on the grid of their scene, beside their records, and takes cotangents of
-/// its end back to its start.
+/// its end back to its start: through the last of its segments first, to whose start the step is made again.
 struct PullConvexSteps {
   template <class S>
   static void at(States<S> at) {
@@ -19,78 +19,238 @@ struct PullConvexSteps {
   template <class S>
   static void at(States<S> at, const contact::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const GradientBatch&>(at.batch);
-    const auto& call = batch.call;
-    const PackOfWorlds<S> pack(call, at.first);
-    const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
-    const contact::ContactMemory places = contact::memory_of(contacts, at.model.nv);
-    contact::LivePoints<S> live(places, at.w);
-    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
-    const contact::ContactState<S> start = {
-        lanes.q, lanes.v, lanes.loop_q, live.memory[0], live.report[0], &live};
-    const contact::ContactState<S> end = {
-        take<S>(at.w, nq), take<S>(at.w, nv), take<S>(at.w, 0), live.memory[1], live.report[1], &live};
-    AdvanceConvexWorlds::load_contacts(batch, at.first, pack, start);
-    stepping::System<S> system = {at.model, *batch.actuation, at.w, lanes.loop_q};
-    system.signals = lanes.signals;
-    system.signals = system.with_own_signals(system.workspace).signals;
-    contact::PairSchedule<S> schedule(contacts, at.model.bodies, system.workspace);
-    const stepping::ConvexRun<S> run = {
-        contacts, batch.contacts.passes, batch.contacts.tolerance, schedule, batch.contacts.work};
-    stepping::copy_state<S>(at.model, places, start, end, [](const S* from, int count, S* to) {
-      simd::copy_each(from, count, to);
-    });
-    const auto& grid = call.worlds;
-    S time, h;
-    for (int k = 0; k < S::width; ++k) {
-      const std::ptrdiff_t world = pack.world(k);
-      const double made = static_cast<double>(grid.made[world]);
-      simd::set_lane(time, k, grid.begin[world] + made * grid.step[world]);
-      simd::set_lane(h, k, grid.step[world]);
+    Workspace<S> w = at.w;
+    const int count = stepping::StepSegments<S>(batch.call, at.first, w).count();
+    Outcome<S> outcome;
+    for (int n = count - 1; n >= 0; --n) PulledSegment<S>(at, contacts, outcome).pull(n, n == count - 1);
+    const S made = outcome.has_room ? simd::number(outcome.good) : all<S>(-1);
+    simd::store_rows(&made, 1, batch.good + at.first, 1);
+  }
+
+ private:
+  template <class S>
+  struct Outcome {
+    simd::Mask<S> good = simd::everywhere<S>();  ///< where segments were solved in one part
+    bool has_room = true;                        ///< on the tapes
+  };
+
+  /// The worlds of a pack before one segment of their step.
+  template <class S>
+  class PulledSegment {
+   public:
+    PulledSegment(States<S> at, const contact::Contacts<typename S::Parameter>& contacts, Outcome<S>& outcome)
+        : batch_(static_cast<const GradientBatch&>(at.batch)),
+          first_(at.first),
+          model_(at.model),
+          contacts_(contacts),
+          outcome_(outcome),
+          w_(at.w),
+          pack_(batch_.call, first_),
+          lanes_(pack_.load_all(model_, batch_.call.worlds, w_)),
+          places_(contact::memory_of(contacts, model_.nv)),
+          live_(places_, w_),
+          start_{lanes_.q, lanes_.v, lanes_.loop_q, live_.memory[0], live_.report[0], &live_},
+          end_{take<S>(w_, model_.reduced_nq),
+               take<S>(w_, model_.reduced_nv),
+               take<S>(w_, model_.loop_nq()),
+               live_.memory[1],
+               live_.report[1],
+               &live_},
+          held_{model_, *batch_.actuation, w_, lanes_.loop_q},
+          segments_(batch_.call, first_, w_) {
+      AdvanceConvexWorlds::load_contacts(batch_, first_, pack_, start_);
+      held_.signals = lanes_.signals;
+      held_.workspace = w_;
     }
-    Workspace<S> w = system.workspace;
-    const int signals = lanes.signals.numbers == nullptr ? 0 : grid.sizes.signals;
-    const Cotangents& rows = batch.bar;
-    const int deflections = 3 * contacts.points, turnings = 3 * contacts.turning_points,
-              theta = 10 * at.model.bodies, laws = stepping::ParameterCotangents<S>::per_law * contacts.pairs,
-              numbers = batch.varied == nullptr ? 0 : batch.varied->count;
-    const stepping::StateCotangents<S> bar = {take<S>(w, nv),
-                                              take<S>(w, nv),
-                                              take<S>(w, deflections),
-                                              take<S>(w, turnings),
-                                              take<S>(w, contacts.coordinates),
-                                              take<S>(w, signals)};
-    const stepping::ParameterCotangents<S> sums = {take<S>(w, theta), take<S>(w, laws), take<S>(w, numbers)};
-    const auto each = [&](const auto& visit) {
-      visit(rows.q, nv, bar.q);
-      visit(rows.v, nv, bar.v);
-      visit(rows.deflections, deflections, bar.deflections);
-      visit(rows.turnings, turnings, bar.turnings);
-      visit(rows.coordinates, contacts.coordinates, bar.coordinates);
-      visit(rows.signals, signals, bar.signals);
-      visit(rows.theta, theta, sums.theta);
-      visit(rows.laws, laws, sums.laws);
-      visit(rows.numbers, numbers, sums.numbers);
-    };
-    stepping::ConvexStepProduct<S> product(system, run, batch.varied, h, w);
-    const auto good = product.make(time, start, end);
-    bool has_room = product.has_room();
-    for (int r = 0; r < batch.rows; ++r) {
-      const std::ptrdiff_t row = at.first * batch.rows + r;
-      each([&](const double* from, int count, S* packs) {
-        simd::load_rows(from + row * count, count, std::ptrdiff_t{batch.rows} * count, packs);
-      });
-      has_room = product.pull(bar, sums) && has_room;
-      each([&](double* to, int count, const S* packs) {
-        simd::store_rows(packs, count, to + row * count, std::ptrdiff_t{batch.rows} * count);
+
+    /// Takes cotangents back through segment n, `is_last` that at the end of the step.
+    void pull(int n, bool is_last) {
+      stepping::StepSegment<S> segment;
+      segments_.next(segment);
+      for (int k = 0; k < n; ++k) {
+        make(segment);
+        segments_.next(segment);
+      }
+      Workspace<S> w = w_;
+      Part part[parts];
+      int total = 0;
+      S* const packs = place_parts(part, total, w);
+      S* const before = take<S>(w, total);
+      stepping::System<S> system = held_;
+      system.signals = held_.with_own_signals(w).signals;
+      contact::PairSchedule<S> schedule(contacts_, model_.bodies, w);
+      const auto run = run_with(schedule);
+      begin();
+      stepping::ConvexStepProduct<S> product(system, run, batch_.varied, segment.length, w);
+      outcome_.good &= product.make(segment, start_, end_) | !segment.worlds;
+      outcome_.has_room &= product.has_room();
+      pull_rows(product, segment.worlds, part, packs, before, total);
+      if (!is_last) return;
+      for (int i = 0; i < model_.reduced_nq; ++i) end_.q[i] = select(segment.worlds, end_.q[i], start_.q[i]);
+      for (int i = 0; i < model_.reduced_nv; ++i) end_.v[i] = select(segment.worlds, end_.v[i], start_.v[i]);
+      store(end_.q, model_.reduced_nq, batch_.end_q);
+      store(end_.v, model_.reduced_nv, batch_.end_v);
+    }
+
+   private:
+    stepping::ConvexRun<S> run_with(contact::PairSchedule<S>& schedule) const {
+      return {contacts_, batch_.contacts.passes, batch_.contacts.tolerance, schedule, batch_.contacts.work};
+    }
+
+    /// Lets the end be a copy of the start.
+    void begin() const {
+      stepping::copy_state<S>(model_, places_, start_, end_, [](const S* from, int count, S* to) {
+        simd::copy_each(from, count, to);
       });
     }
-    const auto store = [&](const S* packs, double* to, int count) {
-      simd::store_rows(packs, count, to + at.first * count, count);
+
+    /// Makes a segment, to where the next one starts.
+    void make(const stepping::StepSegment<S>& segment) {
+      Workspace<S> w = w_;
+      stepping::System<S> system = held_;
+      system.signals = held_.with_own_signals(w).signals;
+      contact::PairSchedule<S> schedule(contacts_, model_.bodies, w);
+      const auto run = run_with(schedule);
+      begin();
+      stepping::ConvexStep<S> step(system, run, segment.length, w);
+      outcome_.good &= step.make(segment.worlds, segment.time, end_) | !segment.worlds;
+      stepping::copy_state<S>(model_, places_, end_, start_, [&](const S* from, int count, S* to) {
+        simd::copy_where<S>(segment.worlds, from, count, to);
+      });
+      held_.keep_signals(segment.worlds, system);
+      if (segment.due == 0) return;
+      const DueBlocks<S> blocks = {held_, lanes_, w_};
+      blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
+    }
+
+    /// A part of the cotangents: rows of the caller, and packs of one of them.
+    struct Part {
+      double* rows;
+      int count;
+      S* packs;
     };
-    store(end.q, batch.end_q, nq);
-    store(end.v, batch.end_v, nv);
-    const S made = has_room ? simd::number(good) : simd::all<S>(-1);
-    store(&made, batch.good, 1);
+    static constexpr int parts = 9;
+
+    /// The parts, with `total` packs one after the other; the product takes the memory behind them.
+    S* place_parts(Part (&part)[parts], int& total, Workspace<S>& w) const {
+      const Cotangents& rows = batch_.bar;
+      const int nv = model_.reduced_nv;
+      const int signals = lanes_.signals.numbers == nullptr ? 0 : batch_.call.worlds.sizes.signals;
+      double* const arrays[parts] = {rows.q,
+                                     rows.v,
+                                     rows.deflections,
+                                     rows.turnings,
+                                     rows.coordinates,
+                                     rows.signals,
+                                     rows.theta,
+                                     rows.laws,
+                                     rows.numbers};
+      const int counts[parts] = {nv,
+                                 nv,
+                                 3 * contacts_.points,
+                                 3 * contacts_.turning_points,
+                                 contacts_.coordinates,
+                                 signals,
+                                 10 * model_.bodies,
+                                 stepping::ParameterCotangents<S>::per_law * contacts_.pairs,
+                                 batch_.varied == nullptr ? 0 : batch_.varied->count};
+      total = 0;
+      for (const int count : counts) total += count;
+      S* const packs = take<S>(w, total);
+      S* next = packs;
+      for (int k = 0; k < parts; ++k) {
+        part[k] = {arrays[k], counts[k], next};
+        next += counts[k];
+      }
+      return packs;
+    }
+
+    /// Takes every world's cotangents back through a segment of some worlds.
+    void pull_rows(stepping::ConvexStepProduct<S>& product,
+                   simd::Mask<S> worlds,
+                   const Part (&part)[parts],
+                   S* packs,
+                   S* before,
+                   int total) {
+      const auto at = [&](int k) { return part[k].packs; };
+      const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5)};
+      const stepping::ParameterCotangents<S> sums = {at(6), at(7), at(8)};
+      for (int r = 0; r < batch_.rows; ++r) {
+        const std::ptrdiff_t row = first_ * batch_.rows + r;
+        const auto stride = [&](const Part& own) { return std::ptrdiff_t{batch_.rows} * own.count; };
+        for (const Part& own : part) {
+          simd::load_rows(own.rows + row * own.count, own.count, stride(own), own.packs);
+        }
+        if (!all(worlds)) simd::copy_each<S>(static_cast<const S*>(packs), total, before);
+        outcome_.has_room &= product.pull(bar, sums);
+        if (!all(worlds)) simd::copy_where<S>(!worlds, before, total, packs);
+        for (const Part& own : part) {
+          simd::store_rows(own.packs, own.count, own.rows + row * own.count, stride(own));
+        }
+      }
+    }
+
+    void store(const S* packs, int count, double* to) const {
+      simd::store_rows(packs, count, to + first_ * count, count);
+    }
+
+    const GradientBatch& batch_;
+    const std::ptrdiff_t first_;
+    const ModelOf<S>& model_;
+    const contact::Contacts<typename S::Parameter>& contacts_;
+    Outcome<S>& outcome_;
+    Workspace<S> w_;
+    const PackOfWorlds<S> pack_;
+    const WorldLanes<S> lanes_;
+    const contact::ContactMemory places_;
+    contact::LivePoints<S> live_;
+    const contact::ContactState<S> start_, end_;
+    stepping::System<S> held_;  ///< whose signals are those at the start
+    stepping::StepSegments<S> segments_;
+  };
+};
+
+/// Takes cotangents of the numbers of signals at the start back through the blocks that set these there, to
+/// the numbers in which worlds differ. The records have the numbers before these blocks ran.
+struct PullSignalStart {
+  template <class S>
+  static void at(States<S> at) {
+    using R = simd::Reverse<S, true>;
+    const auto& batch = static_cast<const GradientBatch&>(at.batch);
+    const auto& parts = batch.call.worlds;
+    const PackOfWorlds<S> pack(batch.call, at.first);
+    const WorldLanes<S> lanes = pack.load_all(at.model, parts, at.w);
+    const int count = batch.varied->count, signals = parts.sizes.signals;
+    S *const bar = take<S>(at.w, signals), *const sums = take<S>(at.w, count);
+    simd::Tape<S> tape = stepping::take_tape<S>(at.w);
+    R* const varied = take<R>(at.w, count);
+    for (int n = 0; n < count; ++n) varied[n] = R(all<S>(0));
+    stepping::TapedNumbers<S> numbers(*batch.varied, tape, varied);
+    tree::ModelCopy<R, S, stepping::TapedNumbers<S>> copy(at.w, numbers);
+    const ModelOf<R> model = copy.of(at.model);
+    S time;
+    for (int k = 0; k < S::width; ++k) simd::set_lane(time, k, parts.t[pack.world(k)]);
+    Workspace<R> w = {reinterpret_cast<R*>(at.w.next)};
+    const auto constants = [&](const S* from, int size) {
+      R* const to = take<R>(w, size);
+      for (int i = 0; i < size; ++i) to[i] = R(from[i]);
+      return to;
+    };
+    R* const now = constants(lanes.signals.numbers, signals);
+    const R *const q = constants(lanes.q, parts.sizes.q), *const v = constants(lanes.v, parts.sizes.v);
+    const stepping::SignalPoint<R> point(model, R(time), q, v, now, w);
+    const std::uint64_t blocks = (std::uint64_t{1} << at.model.signals->blocks) - 1;
+    stepping::run_blocks<R>(point, blocks, [](int) { return simd::everywhere<R>(); }, now, w);
+    simd::load_rows(batch.bar.signals + at.first * signals, signals, signals, bar);
+    simd::load_rows(batch.bar.numbers + at.first * count, count, count, sums);
+    for (int i = 0; i < signals; ++i) stepping::seed(now[i], bar[i]);
+    tape.pull(0);
+    for (int n = 0; n < count; ++n) {
+      if (!varied[n].is_constant()) sums[n] += stepping::take_cotangent(varied[n]);  // contacts have others
+    }
+    simd::store_rows(sums, count, batch.bar.numbers + at.first * count, count);
+    const S made = all<S>(tape.is_full() ? -1 : 1);
+    simd::store_rows(&made, 1, batch.good + at.first, 1);
   }
 };
 
@@ -107,7 +267,12 @@ void pull_varied_packs(const tree::ModelView<double>& model,
                       end,
                       scratch,
                       [&](const auto& own, const auto& contacts, std::ptrdiff_t first, Workspace<S> w) {
-                        PullConvexSteps::at<S>(States<S>{own, batch, first, w}, contacts);
+                        const States<S> at = {own, batch, first, w};
+                        if (static_cast<const GradientBatch&>(batch).is_at_start) {
+                          PullSignalStart::at<S>(at);
+                        } else {
+                          PullConvexSteps::at<S>(at, contacts);
+                        }
                       });
 }
 

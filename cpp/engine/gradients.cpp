@@ -27,11 +27,9 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (scheme.accuracy > 0) return "simulation.accuracy";
   if (scheme.passes > 2) return "more than two passes";
   if (view.nv == 0) return "no coordinates";
-  if (view.rows > 0) return "loops and prescribed motions";
-  if (view.mimic) return "mimic joints and couplings";
+  if (view.rows > 0) return "loops, couplings and prescribed motions";
   if (view.callback_numbers > 0) return "joints in Python";
-  if (view.elements > 0) return "springs, dampers and forces between links";
-  if (!worlds.blocks().periods.empty()) return "sampled blocks";
+  if (worlds.blocks().python != 0) return "sampled blocks that read accelerations, wrenches or contacts";
   if (worlds.has_own_steps()) return "steps in Python";
   if (scheme.events != nullptr) return "events";
   return refused_pairs(worlds.model_contacts()->view());
@@ -42,8 +40,8 @@ std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds
   const auto view = model.view<double>();
   const auto contacts = worlds.model_contacts()->view();
   const std::ptrdiff_t three = 3, signals = has_signals(worlds) ? worlds.parts().sizes.signals : 0;
-  return {{"q", view.nv},
-          {"v", view.nv},
+  return {{"q", view.reduced_nv},
+          {"v", view.reduced_nv},
           {"deflections", three * contacts.points},
           {"turnings", three * contacts.turning_points},
           {"coordinates", contacts.coordinates},
@@ -64,6 +62,8 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   auto& call = batch.call;
   call.index = selection.index;
   call.worlds = worlds.parts();
+  call.blocks = worlds.sampled_periods();
+  call.longest = worlds.scheme().step;
   if (!has_signals(worlds)) call.worlds.signals = nullptr;
   batch.contacts.contacts = worlds.model_contacts()->view();
   batch.contacts.passes = worlds.scheme().passes;

@@ -20,7 +20,8 @@ struct Cotangents {
 };
 
 struct GradientBatch : WorldBatch<double> {
-  int rows;  ///< cotangents of a state
+  bool is_at_start;  ///< the blocks at the start of the signals are taken back, in place of a step
+  int rows;          ///< cotangents of a state
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
   double* good;  ///< (states) 1 where the step was solved in one part, 0 elsewhere, -1 if the tape was full

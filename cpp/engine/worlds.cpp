@@ -674,24 +674,24 @@ std::vector<contact::NewtonIteration> Worlds<Real>::newton_iterations(const std:
 }
 
 template <class Real>
+stepping::SampledPeriods Worlds<Real>::sampled_periods() const {
+  const auto& periods = blocks_.periods;
+  const double smallest = periods.empty() ? 0 : *std::min_element(periods.begin(), periods.end());
+  return {
+      static_cast<int>(periods.size()), periods.data(), blocks_.first_bit, blocks_.python, 1e-9 * smallest};
+}
+
+template <class Real>
 void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
   batch.actuation = &actuation_;
   batch.integrator = integrator_;
   batch.spectral_radius = scheme_.spectral_radius;
   batch.contact_forces = smooth_->forces();
-  double smallest = 0;
-  for (const double period : blocks_.periods) {
-    smallest = smallest == 0 ? period : std::min(smallest, period);
-  }
   auto& call = batch.call;
   call.worlds = parts_;
   const bool has_signals = model_->signals() != nullptr && scheme_.has_signals;
   if (!has_signals) call.worlds.signals = nullptr;
-  call.blocks = {static_cast<int>(blocks_.periods.size()),
-                 blocks_.periods.data(),
-                 blocks_.first_bit,
-                 blocks_.python,
-                 1e-9 * smallest};
+  call.blocks = sampled_periods();
   call.longest = scheme_.step;
   stepping::AdaptiveSettings settings = {};
   if (is_adaptive_) {

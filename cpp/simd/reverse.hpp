@@ -336,6 +336,28 @@ PYSIM_NOINLINE Reverse<S, n> random(const Reverse<S, n>& a, const Reverse<S, n>&
   return Reverse<S, n>(random(a.value, b.value, c.value));
 }
 
+/// Σ weight x over many numbers, one node. [weights] may be on the tape.
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> dot(const typename Reverse<S, n>::Parameter* weights,
+                                 const Reverse<S, n>* x,
+                                 int count) {
+  const auto weight = [&](int k) { return all<Reverse<S, n>>(weights[k]); };
+  S y = all<S>(0);
+  Tape<S>* tape = nullptr;
+  for (int k = 0; k < count; ++k) {
+    y = fma(weight(k).value, x[k].value, y);
+    if (!x[k].is_constant()) tape = x[k].tape;
+    if (!weight(k).is_constant()) tape = weight(k).tape;
+  }
+  if (tape == nullptr) return Reverse<S, n>(y);
+  const int node = tape->add_node();
+  for (int k = 0; k < count; ++k) {
+    if (!x[k].is_constant()) tape->add_edge(x[k].node, weight(k).value);
+    if (!weight(k).is_constant()) tape->add_edge(weight(k).node, x[k].value);
+  }
+  return {y, tape, node};
+}
+
 template <class S, bool n>
 PYSIM_INLINE typename S::Real lane(const Reverse<S, n>& a, int k) {
   return lane(a.value, k);

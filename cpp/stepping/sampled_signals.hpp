@@ -75,9 +75,29 @@ struct Measured {
   const spatial::Force<S>* f_ext = nullptr;
 };
 
-/// Runs the blocks of `due` (bit k: block k) at a time, block k in the worlds is_due(k), and changes the
-/// numbers of the signals. Before the `first` instant nothing was accelerated; without a `measured` v̇ it is
-/// that of the system.
+/// Runs the blocks of `due` (bit k: block k) at a state, block k in the worlds is_due(k), and changes the
+/// numbers of the signals.
+template <class S, class IsDue>
+void run_blocks(
+    const SignalPoint<S>& at, std::uint64_t due, const IsDue& is_due, S* numbers, const Workspace<S>& w) {
+  const tree::Signals& signals = *at.model.signals;
+  for (int k = 0; k < signals.blocks; ++k) {
+    if (((due >> k) & 1) == 0) continue;
+    const auto worlds = is_due(k);
+    const tree::SampledBlock& block = signals.block[k];
+    Workspace<S> scratch = w;
+    const S* const registers = at.run(block.program, scratch);
+    const auto& program = at.model.program[block.program.program];
+    const int* const place = signals.sampled + block.first_output;
+    const int end = k + 1 < signals.blocks ? signals.block[k + 1].first_output : signals.sampled_count;
+    for (int i = 0; i < end - block.first_output; ++i) {
+      numbers[place[i]] = select(worlds, registers[program.outputs[i]], numbers[place[i]]);
+    }
+  }
+}
+
+/// The same at a time, with the accelerations and wrenches that blocks read. Before the `first` instant
+/// nothing was accelerated; without a `measured` v̇ it is that of the system.
 template <class S, class IsDue>
 void update_signals(const System<S>& system,
                     S time,
@@ -89,13 +109,12 @@ void update_signals(const System<S>& system,
                     const Measured<S>& measured) {
   const auto& model = system.model;
   const tree::Signals& signals = *model.signals;
-  const auto runs = [due](int k) { return ((due >> k) & 1) != 0; };
   Workspace<S> w = system.workspace;
   S* const numbers = system.signals.numbers;
   SignalPoint<S> at(model, time, q, v, numbers, w);
   bool measures = false, weighs = false;
   for (int k = 0; k < signals.blocks; ++k) {
-    if (!runs(k) || !signals.block[k].program.after_dynamics) continue;
+    if (((due >> k) & 1) == 0 || !signals.block[k].program.after_dynamics) continue;
     measures = true;
     weighs = weighs || reads_reactions(signals, signals.block[k].program);
   }
@@ -125,19 +144,7 @@ void update_signals(const System<S>& system,
     at.values.port_acceleration = found.port;
     at.values.reaction = found.reaction;
   }
-  for (int k = 0; k < signals.blocks; ++k) {
-    if (!runs(k)) continue;
-    const auto worlds = is_due(k);
-    const tree::SampledBlock& block = signals.block[k];
-    Workspace<S> scratch = w;
-    const S* const registers = at.run(block.program, scratch);
-    const auto& program = model.program[block.program.program];
-    const int* const place = signals.sampled + block.first_output;
-    const int end = k + 1 < signals.blocks ? signals.block[k + 1].first_output : signals.sampled_count;
-    for (int i = 0; i < end - block.first_output; ++i) {
-      numbers[place[i]] = select(worlds, registers[program.outputs[i]], numbers[place[i]]);
-    }
-  }
+  run_blocks(at, due, is_due, numbers, w);
 }
 
 /// Every signal at the acceleration a; `f_ext` are wrenches of loops and contacts on the bodies, null for

@@ -130,6 +130,7 @@ class Rollout:
         self.pack, _ = self._sizes()
         self.every = np.arange(self.count, dtype=np.int32)
         self.places = worlds.inputs.places
+        self.begun = b""  # records with which the steps begin
         self.take_rows(1)
 
     def take_rows(self, rows: int) -> None:
@@ -180,6 +181,7 @@ class Rollout:
         self.worlds._accept(None)  # noqa: SLF001, as `step` does
         self.worlds._stop_at_lost(None)  # noqa: SLF001
         start = self.records.engine.save(self.every)
+        self.begun = self.begun or start
         reported = self.records.engine.parts["report"].copy()  # contacts are no part of the bytes
         try:
             yield start
@@ -254,7 +256,25 @@ class Rollout:
                 if self.controls is not None:
                     control_bar[:, n] = bar["signals"][: self.count, self.places]
                     bar["signals"][:, self.places] = 0.0
+        self._pull_start(bar)
         return bar, control_bar
+
+    def _pull_start(self, bar: dict[str, Array]) -> None:
+        """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
+
+        What these blocks set follows from the parameters of the worlds, see `WorldParameters`.
+        """
+        records, signals = self.records, self.scene.signals
+        records.engine.load(self.begun, self.every)
+        is_new = ((records.steps == 0) & (records.t == 0))[self.packed]
+        if signals is None or not bar["numbers"].size or not is_new.any():
+            return
+        if signals.settled:
+            problem = "initial values of signals that depend on one another have no derivatives"
+            raise SimulationError("by", f"{problem}; make a step first")
+        records.clear_signals(self.every)
+        own = {**bar, "signals": np.where(is_new[:, None], bar["signals"], 0.0)}
+        self._pull("start", own, at_start=True)
 
     def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
         """Return the records before steps [first, end), which are made again."""
@@ -273,19 +293,7 @@ class Rollout:
 
     def pull(self, n: int, bar: dict[str, Array]) -> None:
         """Take cotangents back through step n."""
-        end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
-        good = _engine.pull_step(
-            self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads
-        )
-        if (failed := np.flatnonzero(good != 1)).size:
-            step = f"step {n + 1} of world {self.packed[failed[0]]}"
-            if good[failed[0]] < 0:
-                problem = f"{step} needs more memory for its derivatives than there is"
-                remedy = "take fewer bodies, joints or contacts"
-            else:
-                problem = f"{step} is solved in shorter ones and has no derivative"
-                remedy = "take a shorter simulation.step"
-            raise SimulationError("gradient", f"{problem}; {remedy}")
+        end_q, end_v = self._pull(f"step {n + 1}", bar)
         rows = slice(0, self.count)
         now = np.hstack([end_q[rows], end_v[rows]])
         differs = (now != np.hstack([self.q[:, n], self.v[:, n]])).any(axis=1)
@@ -294,6 +302,25 @@ class Rollout:
             problem = f"{step} ends elsewhere when it is made again"
             remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
             raise SimulationError("gradient", f"{problem}; {remedy}")
+
+    def _pull(
+        self, what: str, bar: dict[str, Array], *, at_start: bool = False
+    ) -> tuple[Array, Array]:
+        """Take cotangents back through the next step of all worlds, or their start; return its end."""
+        end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
+        good = _engine.pull_step(
+            self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads, at_start
+        )
+        if (failed := np.flatnonzero(good != 1)).size:
+            step = f"{what} of world {self.packed[failed[0]]}"
+            if good[failed[0]] < 0:
+                problem = f"{step} needs more memory for its derivatives than there is"
+                remedy = "take fewer bodies, joints or contacts"
+            else:
+                problem = f"{step} is solved in shorter ones and has no derivative"
+                remedy = "take a shorter simulation.step"
+            raise SimulationError("gradient", f"{problem}; {remedy}")
+        return end_q, end_v
 
     def result(
         self, value: Array, cotangents: tuple[dict[str, Array], Array], parameters: Parameters

@@ -219,14 +219,8 @@ class _Linearization:
         element_names = [] if signals is None else list(signals.state_names)
         self.element_places = list(range(len(element_names)))
         if period is not None and signals is not None:
-            first, skipped = signals.description.states, -1
-            if signals.noise is not None:
-                skipped = signals.noise.place
-            outside = {place for own in signals.inputs for place in own.places}
-            held = range(first, first + signals.description.held)
-            places = [place for place in held if place != skipped and place not in outside]
-            element_names += [f"held[{place - first}]" for place in places]
-            self.element_places += places
+            element_names += signals.held_states.values()
+            self.element_places += signals.held_states
         self.states = [*(f"q.{x}" for x in names), *(f"v.{x}" for x in names), *element_names]
         self.output_names, self._readings, self._rows = self._outputs(outputs)
 

@@ -1,6 +1,6 @@
 """Derivatives of steps of worlds: how states after them change with those before and with inputs.
 
-    δx⁺ = A δx + B δu        x = (q, v, deflections of contacts and of dry friction, states of elements)
+    δx⁺ = A δx + B δu        x = (q, v, deflections of contacts and of dry friction, states of elements, held numbers)
 
 Points that resist rolling or spinning have angular deflections, too.
 
@@ -41,7 +41,9 @@ class StepDerivatives:
     v: Array  #: (n, nv) after the steps
     A: Array  #: (n, size, size) of the states after the steps by those before
     B: Array  #: (n, size, inputs) by the inputs, which are held during the steps
-    states: tuple[str, ...]  #: q.NAME and v.NAME, deflections, and states of elements
+    states: tuple[
+        str, ...
+    ]  #: q.NAME and v.NAME, deflections, states of elements, and held[k] of sampled blocks
     inputs: tuple[str, ...]  #: in file order
 
 
@@ -51,7 +53,7 @@ def step_derivatives(
     """Return A and B of the next steps of worlds, which keep their states.
 
     Contacts remember how far they are deflected. The deflections of points that touch in some world are states, in
-    world axes, and so are those of dry friction and the states of elements.
+    world axes, and so are those of dry friction, the states of elements, and the numbers that sampled blocks hold.
 
     Args:
         worlds: as `gradient` takes them: nodes of a horizon, say.
@@ -118,7 +120,10 @@ class _States:
         self._points: set[int] = set()
         self.add_points()
         signals = run.scene.signals
-        self._elements = () if signals is None else signals.state_names
+        self._elements: dict[int, str] = {}  # and numbers that sampled blocks hold, by their places
+        if signals is not None:
+            self._elements.update(enumerate(signals.state_names))
+            self._elements |= signals.held_states if signals.periods else {}
         self._frictions = _frictions(run.scene)
         self._turnings = run.cotangents()["turnings"].shape[1]
 
@@ -139,7 +144,7 @@ class _States:
             ("deflections", points),
             ("turnings", list(range(self._turnings))),
             ("coordinates", list(self._frictions)),
-            ("signals", list(range(len(self._elements)))),
+            ("signals", list(self._elements)),
         ]
 
     @property
@@ -154,7 +159,7 @@ class _States:
             *(f"deflection[{k}].{axis}" for k in sorted(self._points) for axis in "xyz"),
             *(f"turning[{k}].{axis}" for k in range(self._turnings // 3) for axis in "xyz"),
             *(f"deflection.{known[v]}" for v in self._frictions.values()),
-            *self._elements,
+            *self._elements.values(),
         ]
 
     def seed(self, bar: dict[str, Array]) -> None:

@@ -231,3 +231,13 @@ class CompiledSignals:
     settled: tuple[int, ...] = ()
     # places of held outputs of sampled blocks with initial values
     settled_outputs: tuple[int, ...] = ()
+
+    @property
+    def held_states(self) -> dict[int, str]:
+        """Names of the held numbers by their places, without inputs and the key of random numbers."""
+        left_out = {place for own in self.inputs for place in own.places}
+        if self.noise is not None:
+            left_out.add(self.noise.place)
+        first, count = self.description.states, self.description.held
+        held = {first + k: f"held[{k}]" for k in range(count)}
+        return {place: name for place, name in held.items() if place not in left_out}

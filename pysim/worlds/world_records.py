@@ -269,10 +269,14 @@ class WorldRecords:
         signals = self.scene.signals
         if signals is None or signals.callbacks:
             return
+        self.clear_signals(worlds)
+        self._begin_signals(worlds, float(self.t[worlds[0]]), 1)
+
+    def clear_signals(self, worlds: NDArray[np.int32]) -> None:
+        """Set the numbers of signals to those before their blocks run at the start, under the same inputs."""
         held = self.signals[np.ix_(worlds, self._input_places)]
         self.signals[worlds] = self._start_numbers(worlds)
         self.signals[np.ix_(worlds, self._input_places)] = held
-        self._begin_signals(worlds, float(self.t[worlds[0]]), 1)
 
     def _begin_signals(self, worlds: NDArray[np.int32], t: float, threads: int) -> None:
         """Set the states of signals that depend on the start at t [s], from their numbers before it."""

@@ -387,10 +387,10 @@ def test_worlds_stay_where_they_are(tmp_path: Path) -> None:
 
 
 def test_a_part_without_derivatives_is_refused_with_its_name(tmp_path: Path) -> None:
-    places = 'a = "trunk"\nb = "shank"\nat_a = [0, 0, 0.1]\n'
-    force = f'[[force]]\nname = "strut"\ntype = "spring"\nstiffness = 10.0\n{places}'
-    worlds = pysim.Worlds(scene_of(tmp_path, HOPPER + force), 1)
-    with pytest.raises(pysim.SimulationError, match="springs, dampers and forces between links"):
+    path = tmp_path / "controlled.toml"
+    path.write_text(HOPPER + RUN.format(passes=1) + "accuracy = 1e-4\n", "utf-8")
+    worlds = pysim.Worlds(path, 1)
+    with pytest.raises(pysim.SimulationError, match=r"worlds with simulation\.accuracy have no"):
         pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
 
 

@@ -17,6 +17,8 @@
 #include "simd/reverse.hpp"
 #include "stepping/convex/contact_product.hpp"
 #include "stepping/convex/step.hpp"
+#include "stepping/sampled_signals.hpp"
+#include "stepping/step_segments.hpp"
 #include "stepping/velocity_terms_product.hpp"
 #include "tree/model_copy.hpp"
 
@@ -108,13 +110,14 @@ class ConvexStepProduct {
   ConvexStepProduct(const ConvexStepProduct&) = delete;
   ConvexStepProduct& operator=(const ConvexStepProduct&) = delete;
 
-  /// Makes the step from `start` in `end`, which begins as a copy of it. Returns the worlds where it was
-  /// solved in one part.
-  Mask<S> make(S time, const ContactState<S>& start, const ContactState<S>& end) {
+  /// Makes the step of a segment, of length h in all lanes, from `start` in `end`, which begins as a copy of
+  /// it. The sampled blocks that are due at its end are not run but in the product. Returns the worlds where
+  /// the step was solved in one part.
+  Mask<S> make(const StepSegment<S>& segment, const ContactState<S>& start, const ContactState<S>& end) {
     simd::copy_each<S>(static_cast<const S*>(system_.signals.numbers), number_count(), start_numbers_);
-    const auto good = step_.make(simd::everywhere<S>(), time, end);
+    const auto good = step_.make(simd::everywhere<S>(), segment.time, end);
     start_ = &start;
-    record(fma(all<S>(Real(0.5)), h_, time), start);
+    record(segment, start);
     return good;
   }
 
@@ -204,21 +207,24 @@ class ConvexStepProduct {
     return taken;
   }
 
-  /// Runs the step once more on the tape. `time` is the middle of the step.
-  void record(S time, const ContactState<S>& start) {
-    start_v_ = start.v;
-    start_q_ = start.q;
+  /// Runs the step and the sampled blocks at its end once more on the tape.
+  void record(const StepSegment<S>& segment, const ContactState<S>& start) {
+    const S time = fma(all<S>(Real(0.5)), h_, segment.time);  // of the forces
+    start_v_ = tree::full_v(model_, static_cast<const S*>(start.v), w_);
+    start_q_ = tree::full_q(model_, static_cast<const S*>(start.q), w_);
     tape_ = take_tape<S>(w_);
     take_inputs_of_numbers();
-    take_inputs_of_state(start);
-    tree_.place(start.q, start.v, w_);
+    take_inputs_of_state();
+    tree_.place(start_q_, start_v_, w_);
     place_twists();
     take_inputs_of_motion();
     record_forces(time);
     begin_free_ = tape_.edges;
     record_free_velocity();
+    place_changes();
     begin_end_ = tape_.edges;
     record_end(time);
+    record_blocks(segment);
     contact_.begin(
         twists_, body_, made_passes(), [this](const auto& P) { return step_.outcome_.touches(P); });
   }
@@ -247,12 +253,12 @@ class ConvexStepProduct {
     }
   }
 
-  void take_inputs_of_state(const ContactState<S>& start) {
+  void take_inputs_of_state() {
     const int nv = model_.nv;
     S* const values = take<S>(w_, nv);
     for (int i = 0; i < nv; ++i) values[i] = all<S>(0);
     dq_ = inputs(values, nv);
-    v_ = inputs(start.v, nv);
+    v_ = inputs(start_v_, nv);
     number_ = inputs(start_numbers_, number_count());
     theta_ = take_taped<R>(10 * model_.bodies);
     for (int b = 0; b < model_.bodies; ++b) {
@@ -287,6 +293,14 @@ class ConvexStepProduct {
     body_.start = take<Force<S>>(w_, model_.bodies);
     body_.shift = take<Force<S>>(w_, model_.bodies);
     bounded_bar_ = take<contact::BoundedForce<S>>(w_, step_.free_.damping.bounded_count());
+  }
+
+  /// Rows, where there are some, change v*, too.
+  void place_changes() {
+    if (step_.rows_.empty()) return;
+    for (int pass = 0; pass < passes; ++pass) {
+      for (int i = 0; i < model_.nv; ++i) change_[pass][i] = velocity_[pass][i] - free_[i].value;
+    }
   }
 
   /// Velocity terms are those of worlds that have them.
@@ -327,17 +341,51 @@ class ConvexStepProduct {
       system.signals.factor = R(h_);
     }
     const R h(h_);
-    system.actuate(R(time), q_, v_, tau_, w);
+    const UsersState at = users_state(q_, v_, w);
+    R* const users_tau = model_.mimic ? take<R>(w, model_.reduced_nv) : tau_;
+    system.actuate(R(time), at.q, at.v, users_tau, w);
     ActuatorDamping<R> damping(system, w);
-    damping.evaluate(system, R(time), q_, v_, w);
+    damping.evaluate(system, R(time), at.q, at.v, w);
+    if (model_.mimic) spread_forces(users_tau);
     const EulerStep<R> stage;
     add_joint_forces<R>(taped_model_, taped_contacts_, stage, h, q_, v_, base_, tau_, w);
     damping.add(stage, v_, h, base_, tau_);
+    if (model_.elements > 0) elements::add_element_forces<R>(taped_model_, q_, v_, tau_, w);
     bounded_ = take<contact::BoundedForce<R>>(w, damping.bounded_count());
     bounded_count_ = damping.bounded_count();
     for (int n = 0; n < bounded_count_; ++n) bounded_[n] = damping.bounded(n, v_, false, h);
     rates_ = rate;
     keep(w);
+  }
+
+  /// The user's coordinates, which are the tree's but those of mimic joints.
+  struct UsersState {
+    const R *q, *v;
+  };
+
+  UsersState users_state(const R* q, const R* v, Workspace<R>& w) const {
+    if (!model_.mimic) return {q, v};
+    R *const users_q = take<R>(w, model_.reduced_nq), *const users_v = take<R>(w, model_.reduced_nv);
+    each_users_joint([&](const tree::Joint& joint) {
+      for (int i = 0; i < joint.nq; ++i) users_q[joint.reduced_q + i] = q[joint.q + i];
+      for (int i = 0; i < joint.nv; ++i) users_v[joint.reduced_v + i] = v[joint.v + i];
+    });
+    return {users_q, users_v};
+  }
+
+  /// τ of the tree's coordinates from the user's.
+  void spread_forces(const R* users_tau) const {
+    for (int i = 0; i < model_.nv; ++i) tau_[i] = R(all<S>(0));
+    each_users_joint([&](const tree::Joint& joint) {
+      for (int i = 0; i < joint.nv; ++i) tau_[joint.v + i] = users_tau[joint.reduced_v + i];
+    });
+  }
+
+  template <class Visit>
+  void each_users_joint(const Visit& visit) const {
+    for (int b = 0; b < model_.bodies; ++b) {
+      if (model_.joint[b].reduced_v >= 0) visit(model_.joint[b]);
+    }
   }
 
   System<R> taped_system(const Workspace<R>& w) const {
@@ -415,23 +463,33 @@ class ConvexStepProduct {
     Workspace<R> w = for_tape();
     const System<R> system = taped_system(w);
     if (system.states() == 0) return;
+    const UsersState end = users_state(q1_, end_v_, w);
     R* mean = nullptr;
     if (system.integrates()) {
-      mean = take<R>(w, nv);
-      for (int i = 0; i < nv; ++i) mean[i] = R(all<S>(Real(0.5))) * (v_[i] + end_v_[i]);
+      const UsersState start = users_state(q_, v_, w);
+      mean = take<R>(w, model_.reduced_nv);
+      for (int i = 0; i < model_.reduced_nv; ++i) mean[i] = R(all<S>(Real(0.5))) * (start.v[i] + end.v[i]);
     }
-    end_states<R>(system, R(time), h, q1_, end_v_, mean, number_, w);
+    end_states<R>(system, R(time), h, end.q, end.v, mean, number_, w);
+  }
+
+  /// Numbers that sampled blocks hold from the end on.
+  void record_blocks(const StepSegment<S>& segment) {
+    if (segment.due == 0) return;
+    Workspace<R> w = for_tape();
+    const UsersState end = users_state(q1_, end_v_, w);
+    const SignalPoint<R> at(taped_model_, R(segment.end), end.q, end.v, current_, w);
+    run_blocks<R>(at, segment.due, [&](int block) { return on_tape(segment.is_due(block)); }, current_, w);
   }
 
   void seed_end(const StateCotangents<S>& bar) const {
-    for (int b = 0; b < model_.bodies; ++b) {
-      const tree::Joint& joint = model_.joint[b];
+    each_users_joint([&](const tree::Joint& joint) {
       S at[8] = {}, q_bar[8] = {};
       for (int i = 0; i < joint.nq; ++i) at[i] = q1_[joint.q + i].value;
-      seed_joint<S>(joint, at, bar.q + joint.v, q_bar);
+      seed_joint<S>(joint, at, bar.q + joint.reduced_v, q_bar);
       for (int i = 0; i < joint.nq; ++i) seed(q1_[joint.q + i], q_bar[i]);
-    }
-    for (int i = 0; i < model_.nv; ++i) seed(end_v_[i], bar.v[i]);
+      for (int i = 0; i < joint.nv; ++i) seed(end_v_[joint.v + i], bar.v[joint.reduced_v + i]);
+    });
     for (int i = 0; i < number_count(); ++i) seed(current_[i], bar.signals[i]);
   }
 
@@ -521,9 +579,24 @@ class ConvexStepProduct {
       v_bar[i] = fnma(B.impulse.slope, lambda[i], v_bar[i]);
       contact::bounded_impulse_product<S>(B.law, h_, B.now, lambda[i], bounded_bar_[n]);
     }
+    if (!step_.rows_.empty()) apply_matrix(lambda, L, v_bar, w);
     for (int i = 0; i < nv; ++i) seed(free_[i], v_bar[i]);
     subtract_matrix_product(
         model_, tree_, static_cast<const S*>(lambda), static_cast<const S*>(change_[pass]), matrix, w);
+  }
+
+  /// Sets v̄* = A λ, which rows do not change; L are the twists that λ gives.
+  void apply_matrix(const S* lambda, const Motion<S>* L, S* to, Workspace<S> w) const {
+    auto* const momentum = take<Force<S>>(w, model_.bodies);
+    for (int b = 0; b < model_.bodies; ++b) momentum[b] = dynamics::body_inertia<S>(model_, b) * L[b];
+    S* const minus = take<S>(w, model_.nv);
+    const S* const base = step_.free_.base;
+    for (int i = 0; i < model_.nv; ++i) {
+      to[i] = (all<S>(model_.armature[i]) + base[i]) * lambda[i];
+      minus[i] = -lambda[i];
+    }
+    dynamics::subtract_beside_diagonal(model_, base, static_cast<const S*>(minus), to);
+    tree_.gather(L, lambda, momentum, nullptr, to);
   }
 
   /// Takes cotangents of trees' velocities without contacts back to the forces and the start.
@@ -596,9 +669,12 @@ class ConvexStepProduct {
                    const S* start_bar,
                    const StateCotangents<S>& bar,
                    const ParameterCotangents<S>& sums) const {
+    for (int i = 0; i < model_.reduced_nv; ++i) bar.q[i] = bar.v[i] = all<S>(0);
     for (int i = 0; i < model_.nv; ++i) {
-      bar.q[i] = q_bar[i] + take_cotangent(dq_[i]);
-      bar.v[i] = start_bar[i] + take_cotangent(v_[i]);
+      const auto& users = model_.mimic_v[i];
+      const S ratio = all<S>(users.ratio);
+      bar.q[users.own] = fma(ratio, q_bar[i] + take_cotangent(dq_[i]), bar.q[users.own]);
+      bar.v[users.own] = fma(ratio, start_bar[i] + take_cotangent(v_[i]), bar.v[users.own]);
     }
     for (int i = 0; i < number_count(); ++i) bar.signals[i] = take_cotangent(number_[i]);
     for (int i = 0; i < 10 * model_.bodies; ++i) {

@@ -1,0 +1,244 @@
+"""Gradients through sampled controllers, delays and policies, and through mimic joints.
+
+Oracle: the best of central differences of sixth order, of five sizes, of the engine's own steps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.environments.trained_policy import with_policy
+from pysim.typing import Array
+from tests.analysis.test_gradients import (
+    SMOOTH,
+    WEIGHTS,
+    Rollout,
+    by_parameter,
+    error,
+    scene_of,
+)
+from tests.elements.blocks import table
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and periods
+LINK = "inertia = { xx = 0.02, yy = 0.025, zz = 0.009 }"
+ARM = f"""
+[[body]]
+name = "upper"
+mass = 1.2
+com = [0.02, 0, -0.2]
+{LINK}
+[[joint]]
+name = "shoulder"
+type = "revolute"
+axis = [0, 1, 0]
+child = "upper"
+start = 0.4
+[[body]]
+name = "lower"
+mass = 0.7
+com = [0, 0.03, -0.15]
+{LINK}
+[[joint]]
+name = "elbow"
+type = "revolute"
+axis = [0.2, 1, 0]
+parent = "upper"
+child = "lower"
+at = {{ xyz = [0, 0, -0.4] }}
+start = -0.6
+damping = 0.1
+[[signal]]
+name = "target"
+type = "input"
+size = 2
+unit = "rad"
+"""
+JOINTS = ["shoulder", "elbow"]
+
+
+class Later(Rollout):
+    """Begins after some steps: numbers that blocks hold do not follow parameters any more."""
+
+    before = 4
+
+    def at(self, q: Array, v: Array) -> pysim.Worlds:
+        worlds = pysim.Worlds(self.scene, len(q), numbers=[0] * len(q))  # of equal noise
+        if self.before:
+            worlds.step(steps=self.before)
+        worlds.q[:], worlds.v[:] = q, v
+        return worlds
+
+
+class New(Later):
+    """Begins with the blocks at the start, which run again when parameters are written."""
+
+    before = 0
+
+
+def sampled_arm(folder: Path, period: float, *, delays: bool = True) -> pysim.Scene:
+    """Return an arm under a sampled PD controller; with delays of its readings, noise and a filter of its output."""
+    own = {"period": period}
+    read = {"type": "coordinates", "coordinates": JOINTS}
+    blocks = [
+        table("sensor", name="read", **read, **own),
+        table(
+            "controller",
+            name="pd",
+            type="pd",
+            inputs=["target", "late", "lag"] if delays else ["target", "read.q", "read.v"],
+            kp=[30.0, 12.0],
+            kd=[1.5, 0.4],
+            **own,
+        ),
+        table(
+            "actuator",
+            name="motors",
+            type="force",
+            coordinates=JOINTS,
+            command="smooth" if delays else "pd",
+        ),
+    ]
+    lag = {"type": "variable_delay", "inputs": ["read.v"], "delay": 0.6, "longest": 3}
+    if delays:
+        blocks += [
+            table("sensor", name="noise", type="noisy", inputs=["read.q"], deviation=0.01, **own),
+            table("controller", name="late", type="delay", inputs=["noise"], periods=2, **own),
+            table("controller", name="lag", **lag, **own),
+            table("controller", name="smooth", type="low_pass", inputs=["pd"], time_constant=8e-3),
+        ]
+    return scene_of(folder, ARM + "".join(blocks), passes=1)
+
+
+@pytest.mark.parametrize("period", [6e-3, 2e-3, 5e-3, 0.7e-3])  # some divide steps of 2 ms
+def test_a_sampled_controller_with_delays_has_the_gradient_of_differences(
+    period: float, tmp_path: Path
+) -> None:
+    scene = sampled_arm(tmp_path, period)
+    controls = np.random.default_rng(2).normal(0, 0.3, (1, 12, 2))
+    rollout = Later(scene, scene.state.q, np.array([0.5, -0.8]), 12, controls)
+    found = rollout.gradient()
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+    assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH[1]
+
+
+@pytest.mark.parametrize(("begins", "delays"), [(New, False), (Later, True)])
+def test_a_gradient_by_numbers_of_sampled_blocks_is_that_of_differences(
+    begins: type[Later], delays: bool, tmp_path: Path
+) -> None:
+    scene = sampled_arm(tmp_path, 5e-3, delays=delays)
+    controls = np.random.default_rng(2).normal(0, 0.3, (1, 30, 2))
+    rollout = begins(scene, scene.state.q, scene.state.v, 30, controls)
+    paths = ["controller.pd.kp", "controller.pd.kd", "body.lower.mass"]
+    if delays:
+        paths += ["controller.lag.delay", "controller.smooth.time_constant"]
+    found = rollout.gradient(by=paths).parameters
+    for path in paths:
+        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH[1], path
+
+
+def test_initial_values_that_depend_on_one_another_are_refused(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(sampled_arm(tmp_path, 6e-3), 1)
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    with pytest.raises(pysim.SimulationError, match="initial values of signals that depend on one"):
+        pysim.gradient(worlds, steps=2, loss=loss, by=["controller.pd.kp"])
+
+
+def test_worlds_at_other_times_have_the_gradients_of_each_alone(tmp_path: Path) -> None:
+    scene = sampled_arm(tmp_path, 5e-3)
+    many = pysim.Worlds(scene, 5)
+    for k in range(5):
+        many.step(steps=k + 1, where=[k])
+    saved = [many.save(where=[k]) for k in range(5)]
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    by = ["controller.pd.kp"]
+    found = pysim.gradient(many, steps=11, loss=loss, by=by)
+    for k in range(5):
+        alone = pysim.Worlds(scene, 1)
+        alone.load(saved[k])
+        own = pysim.gradient(alone, steps=11, loss=loss, by=by)
+        assert np.array_equal(own.q[0], found.q[k])
+        assert np.array_equal(own.v[0], found.v[k])
+        assert np.array_equal(own.parameters[by[0]][0], found.parameters[by[0]][k])
+
+
+def test_held_numbers_are_states_of_a_step(tmp_path: Path) -> None:
+    scene = sampled_arm(tmp_path, 6e-3)
+    worlds = pysim.Worlds(scene, 1)
+    worlds.step(steps=5)
+    saved = worlds.save()
+    found = pysim.step_derivatives(worlds, steps=7)
+    signals = scene.signals
+    assert signals is not None
+    places = [*range(len(signals.state_names)), *signals.held_states]
+    assert found.states[4:] == (*signals.state_names, *signals.held_states.values())
+    size, count = 1e-4, len(found.states)
+    for i in range(count):
+        change = np.zeros(count)
+        for k, weight in WEIGHTS.items():
+            worlds.load(saved)
+            move = k * size * np.eye(count)[i]
+            worlds.q[0] += move[:2]
+            worlds.v[0] += move[2:4]
+            worlds._records.signals[0, places] += move[4:]
+            worlds.step(steps=7)
+            ends = worlds.q[0], worlds.v[0], worlds._records.signals[0, places]
+            change += weight * np.concatenate(ends) / 60 / size
+        assert np.abs(found.A[0, :, i] - change).max() < 1e-7
+
+
+def test_a_robot_on_its_feet_has_the_gradient_through_its_policy(tmp_path: Path) -> None:
+    path = Path(pysim.__file__).parents[1] / "scenes/environments/anymal.toml"
+    rng = np.random.default_rng(7)
+    network = tmp_path / "policy.npz"
+    layers: dict[str, Any] = {"activation": np.array("elu")}
+    for k, (n, m) in enumerate([(45, 16), (16, 12)]):
+        layers[f"weight{k}"] = rng.normal(0, 0.7 / np.sqrt(n), (m, n))
+        layers[f"bias{k}"] = rng.normal(0, 0.1, m)
+    np.savez(network, **layers)
+    changes = {
+        "simulation.integrator": "convex",
+        "simulation.passes": 1,
+        "simulation.solver_tolerance": 1e-13,
+    }
+    scene = with_policy(pysim.load_scene(path, changes), path, network, changes)
+    start = pysim.Worlds(scene)
+    start.step(steps=30)
+    assert np.abs(start.contacts).max() > 10
+    rollout = Later(scene, start.q.copy(), start.v.copy(), 12)
+    found = rollout.gradient()
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+
+
+def test_a_gripper_with_a_mimic_joint_has_the_gradient_of_differences(tmp_path: Path) -> None:
+    path = Path(pysim.__file__).parents[1] / "scenes/gripper.toml"
+    text = path.read_text("utf-8").split("[simulation]")[0]
+    text = text.replace("box = [0.09, 0.05, 0.12]", "box = [0.09, 0.03, 0.12]")  # no edges coincide
+    text = text.replace("xyz = [0, 0, 0.0]", "xyz = [0.002, 0.003, 0.001], rpy = [0, 0.01, 0.02]")
+    text += '[[signal]]\nname = "share"\ntype = "input"\n'
+    text += table("controller", name="squeeze", type="gain", inputs=["share"], gain=1e3, unit="N")
+    text += table("actuator", name="pads", type="force", joint="closes", command="squeeze")
+    scene = scene_of(tmp_path, text, passes=1)
+    start = pysim.Worlds(scene)
+    start.step(steps=200)
+    assert sum(np.linalg.norm(start.contacts, axis=-1) > 1) >= 2  # both pads touch the box
+    v = start.v + np.random.default_rng(3).normal(0, 0.02, start.v.shape)
+    controls = np.random.default_rng(4).normal(0, 5e-3, (1, 15, 1))
+    rollout = Rollout(scene, start.q.copy(), v, 15, controls)
+    found = rollout.gradient()
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+    assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH[1]
+    paths = ["joint.closes.damping", "body.right.mass"]
+    own = rollout.gradient(by=paths).parameters
+    for name in paths:
+        assert error(np.atleast_1d(own[name][0]), by_parameter(rollout, name)) < SMOOTH[1], name
