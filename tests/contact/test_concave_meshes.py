@@ -73,9 +73,15 @@ def ring(path: Path, sides: int = 8) -> None:
     obj(path, vertices, np.array(faces))
 
 
+@pytest.fixture(scope="module")
+def parts_of_all_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of convex parts: most tests have the same channel."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def _cache(tmp_path: Path, parts_of_all_tests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(parts_of_all_tests))
     channel(tmp_path / "channel.obj")
 
 
@@ -192,9 +198,10 @@ def test_scale_and_settings_have_parts_of_their_own(tmp_path: Path) -> None:
     np.testing.assert_allclose(high[1], [0.15, 0.2, 0.2], atol=1e-6)
 
 
-def test_a_convex_mesh_is_one_part(tmp_path: Path) -> None:
+def test_a_convex_mesh_is_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import trimesh
 
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     trimesh.creation.box((0.2, 0.2, 0.2)).export(tmp_path / "cube.obj")
     cube = FIXED.format(name="cube", shapes='{ mesh = "cube.obj", decompose = true }')
     ball = free("ball", "{ sphere = { radius = 0.05 } }", 1.0, "{ xyz = [0, 0, 0.15] }")
@@ -216,6 +223,7 @@ def test_a_concave_mesh_without_a_key_is_refused_with_the_remedies(tmp_path: Pat
 def test_without_the_package_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "coacd", None)
     with pytest.raises(ModelError) as caught:
         in_channel(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,10 @@ ENDED: dict[
 }
 
 
-def environment(name: str, n: int) -> Environment:
-    return Environment(SCENES / f"{name}.toml", n)
+@cache
+def environment(name: str) -> Environment:
+    """Four worlds for all tests: a reset with a seed begins everything anew."""
+    return Environment(SCENES / f"{name}.toml", 4)
 
 
 def test_the_environments_are_those_of_the_documentation() -> None:
@@ -49,7 +52,7 @@ def test_an_environment_takes_a_page_or_two(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_random_actions_give_finite_observations_and_rewards_that_differ(name: str) -> None:
-    own = environment(name, 4)
+    own = environment(name)
     first = own.reset(seed=1)
     assert (first[0] != first[1]).any()  # starts differ
     rng = np.random.default_rng(2)
@@ -70,34 +73,34 @@ def test_random_actions_give_finite_observations_and_rewards_that_differ(name: s
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_episode_ends_at_its_duration(name: str) -> None:
-    own = environment(name, 2)
+    own = environment(name)
     own.reset(seed=1)
     own.steps[0] = own.length - 1
-    step = own.step(np.zeros((2, own.action_size)))
-    np.testing.assert_array_equal(step.truncated, [True, False])
+    step = own.step(np.zeros((4, own.action_size)))
+    np.testing.assert_array_equal(step.truncated, [True, False, False, False])
     assert not step.terminated.any()
     assert (own.reset(where=step.truncated) == own.observations).all()
-    np.testing.assert_array_equal(own.steps, [0, 1])
+    np.testing.assert_array_equal(own.steps, [0, 1, 1, 1])
 
 
 def test_every_end_has_a_state_in_which_it_holds() -> None:
-    ends = {(name, end) for name in NAMES for end in environment(name, 1).end_names}
+    ends = {(name, end) for name in NAMES for end in environment(name).end_names}
     assert ends == set(ENDED)
 
 
 @pytest.mark.parametrize(("name", "end"), sorted(ENDED))
 def test_an_end_terminates_the_episode_of_its_world_alone(name: str, end: str) -> None:
-    own = environment(name, 3)
+    own = environment(name)
     own.reset(seed=1)
     place, value = ENDED[name, end]
     own.worlds.q[1, place] = value
-    step = own.step(np.zeros((3, own.action_size)))
-    np.testing.assert_array_equal(step.terminated, [False, True, False])
+    step = own.step(np.zeros((4, own.action_size)))
+    np.testing.assert_array_equal(step.terminated, [False, True, False, False])
 
 
 def reward_under(name: str, act: Callable[[Environment, int], np.ndarray], steps: int) -> float:
     """Mean reward of the last control step under a controller."""
-    own = environment(name, 4)
+    own = environment(name)
     own.reset(seed=3)
     for k in range(steps):
         step = own.step(act(own, k))

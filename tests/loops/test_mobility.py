@@ -319,5 +319,6 @@ def test_a_net_of_independent_loops_is_assembled_without_a_decomposition_for_eac
     for k in range(n):
         builder.loop(f"loop{k}", "ball", a=f"link{k}", b=f"link{(k + 1) % n}", at_a={"xyz": [side, 0, 0]})  # fmt: skip
     builder.simulation(duration=0.1, step=1e-3, integrator="generalized_alpha")
-    assert mobility(builder.build().model, builder.build().state.q).degrees == 3 * n
+    scene = builder.build()
+    assert mobility(scene.model, scene.state.q).degrees == 3 * n
     assert len(calls) < 24
