@@ -20,7 +20,7 @@ collect_ignore = [
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long random runs to the night: `PYSIM_NIGHTLY=1 pytest` runs them as well."""
+    """Leave long random runs and further values of a claim to the night: `PYSIM_NIGHTLY=1 pytest` runs them as well."""
     if os.environ.get("PYSIM_NIGHTLY"):
         return
     left = [item for item in items if item.get_closest_marker("nightly")]

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from pysim.typing import Array
 from tests.contact.near_poses import KINDS, SIZE, PairPoints, moved, near_poses
+from tests.nightly import at_night
 
 MOVE = 1e-13  # [m], and over the size [rad]
 ALLOWED = 1e-9  # of the size
 POSES = 999
+PAIRS = list(combinations_with_replacement(KINDS, 2))
 
 
 def change(before: Array, after: Array) -> float:
@@ -53,7 +55,7 @@ def jumps(folder: Path, a: str, b: str) -> tuple[NDArray[np.intp], Array, NDArra
     return jumping, little[jumping], np.flatnonzero(large & (little <= 0.1 * more))
 
 
-@pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS, 2)), ids="-".join)
+@pytest.mark.parametrize("kinds", [*PAIRS[::2], *at_night(*PAIRS[1::2])], ids="-".join)
 def test_points_of_two_shapes_move_as_little_as_the_shapes(
     tmp_path: Path, kinds: tuple[str, str]
 ) -> None:

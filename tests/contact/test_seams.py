@@ -15,6 +15,7 @@ import pysim
 from pysim.contact.covered_faces import covered_faces
 from pysim.contact.pairs import placed_shapes
 from pysim.trajectory import Trajectory
+from tests.nightly import every_other_at_night
 
 G, FRICTION, SPEED = 9.81, 0.2, 1.5
 STOPS_AFTER = SPEED**2 / (2 * FRICTION * G)  # [m]
@@ -104,8 +105,7 @@ def sliding(
     return pysim.simulate(scene.build())
 
 
-@pytest.mark.parametrize("floor", FLOORS)
-@pytest.mark.parametrize("thing", THINGS)
+@pytest.mark.parametrize(("thing", "floor"), every_other_at_night(THINGS, FLOORS))
 def test_a_body_slides_over_seams_as_over_one_floor(folder: Path, floor: str, thing: str) -> None:
     run = sliding(folder, tiles(floor), thing, together=floor != "bodies")
 

@@ -17,6 +17,7 @@ from pysim.typing import Array
 from tests.contact.scenes import GROUND, anymal, finger, free, lowest_foot, world
 from tests.contact.test_continuity import ROUNDING, largest_jump, over_targets, runs
 from tests.elements.blocks import table
+from tests.nightly import every_other_at_night
 
 SHAPES: dict[
     str, tuple[str, Callable[[Array], Any]]
@@ -59,8 +60,7 @@ LANDINGS: dict[
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("sweep", LANDINGS)
-@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize(("kind", "sweep"), every_other_at_night(SHAPES, LANDINGS))
 def test_a_body_that_lands_has_no_jump(tmp_path: Path, kind: str, sweep: str) -> None:
     """Rims that lean by zero turned their points at 1e-6 rad, which moved cans and cones by up to 0.09 m/s in a step.
 
