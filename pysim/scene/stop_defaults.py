@@ -105,7 +105,7 @@ def with_stops(
     bodies: Iterable[BodySpec],
     known: Mapping[int, JointSpec] | None = None,
     *,
-    inertias_changed: bool = True,
+    demand_changed: bool = True,
     demand: Demand | None = None,
     soft: list[SoftStop] | None = None,
 ) -> tuple[JointSpec, ...]:
@@ -115,7 +115,7 @@ def with_stops(
         joints: the joints.
         bodies: the bodies that they move.
         known: results of an earlier call, by the `id` of the joint given there.
-        inertias_changed: whether a body, or the place of a joint, differs from that call.
+        demand_changed: whether a body, the place of a joint, or gravity differs from that call.
         demand: loads that the stops carry in a scene; none in a model alone.
         soft: list to which the stops are appended that cannot carry them.
     """
@@ -126,7 +126,7 @@ def with_stops(
     rest = _standing_masses(joints, theta) if theta and demand and demand.stands else {}
     stopped = []
     for joint, depends in zip(joints, scaled, strict=True):
-        if id(joint) in known and not (depends and inertias_changed):
+        if id(joint) in known and not (depends and demand_changed):
             stopped.append(known[id(joint)])
         elif not depends:
             stopped.append(_without_stop(joint))

@@ -305,6 +305,30 @@ def test_a_prescribed_force_acts_once_in_a_world_whose_joint_bounds_it(tmp_path:
     assert [float(scene.actuation.offset[0]) for scene in scenes] == [1.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("gravity", [[0, 0, -9.81], [0, -2000.0, 0]]),
+        ("joint.turn.effort_limit", [100.0, 300.0]),
+        ("actuator[0].offset", [100.0, 300.0]),
+    ],
+)
+def test_default_stops_carry_the_loads_of_a_world(
+    key: str, values: list[Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "stopped.toml"
+    text = STOPPED.replace("mass = 1.0", "mass = 5.0\ncom = [0.3, 0, 0]")
+    text += 'step = 1e-4\n[[actuator]]\njoint = "turn"\noffset = 1000.0\n'
+    path.write_text(text.replace('child = "b"', 'child = "b"\neffort_limit = 1000.0'), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scenes = pysim.load_scenes(path, {key: values})
+        for value, scene in zip(values, scenes, strict=True):
+            assert_same_bits(scene, pysim.load_scene(path, {key: value}))
+    stops = [scene.model.joints[0].stop_stiffness[0] for scene in scenes]
+    assert stops[1] > stops[0]
+
+
 FOLLOWER = """
 [[body]]
 name = "c"

@@ -23,7 +23,7 @@ from pysim.inertia import is_physical
 from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.drive_loads import drive_loads, same_loads
 from pysim.scene.spec import with_fields
-from pysim.scene.stop_defaults import with_stops
+from pysim.scene.stop_defaults import Demand, with_stops
 from pysim.scene.stop_forces import has_dissipation
 from pysim.scene.toml.bodies import MASS_KEYS, BodyReader, spreads_mass, theta_as_written
 from pysim.scene.toml.constraints import ConstraintReader
@@ -225,12 +225,16 @@ class _FirstWorld:
             joints[k] = self._joint(k, changed)
         for k, (table, _) in tables["model"].items():
             self._change_parts(k, table, bodies, joints)
-        model = with_fields(
-            spec.model, bodies=tuple(bodies), joints=self._with_stops(joints, bodies)
-        )
+        gravity = spec.model.gravity
         for place, value in numbers.items():
             if place[0] == GRAVITY:
-                model = with_fields(model, gravity=_gravity(model.gravity, place, value))
+                gravity = _gravity(gravity, place, value)
+        demand = self.read.demand
+        assert demand is not None  # of a scene that is not attached
+        if gravity is not spec.model.gravity:
+            demand = replace(demand, gravity=gravity)
+        stopped = self._with_stops(joints, bodies, demand)
+        model = with_fields(spec.model, gravity=gravity, bodies=tuple(bodies), joints=stopped)
         if tables["force"]:
             model = with_fields(model, forces=self._forces(scene))
         if any(tables[name] for name in _OF_CONTACTS):
@@ -244,9 +248,15 @@ class _FirstWorld:
             parts["blocks"] = read_blocks(
                 scene, model, self.read.parts, self.read.package_dirs, self._problems
             )
-        if {"actuators", "blocks"} & parts.keys():
-            parts["model"] = self._with_loads(model, joints, bodies, parts)
-        if (tables["joint"] or tables["model"]) and any(isinstance(e.at, str) for e in scene.event):
+        actuators = parts.get("actuators", spec.actuators)
+        blocks = parts.get("blocks", spec.blocks)
+        moves = bool(tables["joint"] or tables["model"])
+        if (actuators or blocks) and (moves or len(parts) > 1):
+            loads = drive_loads(joints, actuators, blocks, spec.settings.duration)
+            if not same_loads(loads, demand.loads):
+                stopped = with_stops(joints, bodies, demand=demand.with_loads(loads))
+                parts["model"] = with_fields(model, joints=stopped)
+        if moves and any(isinstance(e.at, str) for e in scene.event):
             parts["events"] = read_events(scene, model, self._problems)
         return with_fields(spec, **parts, overrides=dict(overrides))
 
@@ -309,36 +319,22 @@ class _FirstWorld:
     def _joint_places(self) -> dict[str, int]:
         return {joint.name: k for k, joint in enumerate(self.read.bare.joints)}
 
-    def _with_stops(self, joints: list[JointSpec], bodies: list[BodySpec]) -> tuple[JointSpec, ...]:
+    def _with_stops(
+        self, joints: list[JointSpec], bodies: list[BodySpec], demand: Demand
+    ) -> tuple[JointSpec, ...]:
         """Choose the default stops of the joints that are affected; others keep those of the first world."""
         bare, chosen = self.read.bare, self.read.spec.model.joints
-        moved = any(a.at is not b.at for a, b in zip(joints, bare.joints, strict=True))
-        massive = any(a.theta is not b.theta for a, b in zip(bodies, bare.bodies, strict=True))
+        changed = (
+            demand is not self.read.demand
+            or any(a.at is not b.at for a, b in zip(joints, bare.joints, strict=True))
+            or any(a.theta is not b.theta for a, b in zip(bodies, bare.bodies, strict=True))
+        )
         known = {
             id(joint): done
             for joint, first, done in zip(joints, bare.joints, chosen, strict=True)
             if joint is first
         }
-        demand = self.read.demand
-        return with_stops(joints, bodies, known, inertias_changed=moved or massive, demand=demand)
-
-    def _with_loads(
-        self,
-        model: ModelSpec,
-        joints: list[JointSpec],
-        bodies: list[BodySpec],
-        parts: Mapping[str, Any],
-    ) -> ModelSpec:
-        """Return the model with default stops for the drives of a world, if they differ from the first one's."""
-        spec, demand = self.read.spec, self.read.demand
-        assert demand is not None  # of a scene that is not attached
-        actuators = parts.get("actuators", spec.actuators)
-        blocks = parts.get("blocks", spec.blocks)
-        loads = drive_loads(joints, actuators, blocks, spec.settings.duration)
-        if same_loads(loads, demand.loads):
-            return model
-        stopped = with_stops(joints, bodies, demand=demand.with_loads(loads))
-        return with_fields(model, joints=stopped)
+        return with_stops(joints, bodies, known, demand_changed=changed, demand=demand)
 
     def _contacts(self, scene: Scene, model: ModelSpec) -> Any:  # noqa: ANN401
         """Return the contacts, which both worlds have or neither."""
