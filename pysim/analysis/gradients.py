@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
 
     Loss = Callable[[Array, Array], tuple[ArrayLike, ArrayLike, ArrayLike]]
@@ -380,10 +381,15 @@ class Parameters:
             used = (slopes != 0).any(axis=(0, 1)) & ~unread[places]
             self._slopes[path] = places[used], slopes[:, :, used]
         used = np.concatenate([places for places, _ in self._slopes.values()])
-        worlds.parameters.differ_in(used[place[used] < 0])
+        read = place[used] < 0
+        if _computes_dynamics(worlds._scene.signals):  # noqa: SLF001
+            read |= np.isin(used, theta + np.arange(10))
+        worlds.parameters.differ_in(used[read])
         varied = worlds._records.varied.places  # noqa: SLF001
-        others = place[varied] < 0
-        place[varied[others]] = 10 * bodies.records + law.size + np.flatnonzero(others)
+        others, first = place[varied] < 0, 10 * bodies.records + law.size
+        place[varied[others]] = first + np.flatnonzero(others)
+        # cotangents of inertias, and of the same numbers in inverse dynamics of signals
+        self._same = place[varied[~others]], first + np.flatnonzero(~others)
         self._slopes = {path: (place[at], slopes) for path, (at, slopes) in self._slopes.items()}
 
     def of_surfaces(self) -> list[str]:
@@ -392,12 +398,23 @@ class Parameters:
 
     def derivatives(self, bars: Mapping[str, Array]) -> dict[str, Array]:
         """Return derivatives by the parameters, from those by inertias, laws and other numbers (n, …)."""
+        found: dict[str, Any] = {}
+        if not self._slopes:
+            return found
         bar = np.concatenate([bars[name] for name in ("theta", "laws", "numbers")], axis=1)
-        found = {}
+        bar[:, self._same[0]] += bar[:, self._same[1]]
         for path, (places, slopes) in self._slopes.items():
             own = (slopes @ bar[:, places, None])[:, :, 0]
             found[path] = own if self._chosen[path].is_list else own[:, 0]
         return found
+
+
+def _computes_dynamics(signals: CompiledSignals | None) -> bool:
+    """Return whether programs of signals compute inverse dynamics."""
+    if signals is None:
+        return False
+    own = signals.description
+    return any(program is not None and program.calls for program in (own.forces, *own.blocks))
 
 
 def along_motions(model: Model, q: Array, by_q: Array) -> Array:

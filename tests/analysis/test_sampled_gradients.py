@@ -141,6 +141,23 @@ def test_a_gradient_by_numbers_of_sampled_blocks_is_that_of_differences(
         assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH[1], path
 
 
+@pytest.mark.parametrize("period", [{}, {"period": 5e-3}])
+def test_inverse_dynamics_of_controllers_have_the_gradient_of_differences(
+    period: dict[str, float], tmp_path: Path
+) -> None:
+    torque = {"type": "gravity_compensation", "share": 0.8, **period}
+    text = ARM + table("controller", name="hold", **torque)
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="hold")
+    scene = scene_of(tmp_path, text, passes=1)
+    rollout = Later(scene, scene.state.q, np.array([0.5, -0.8]), 12)
+    paths = ["body.lower.mass", "body.lower.com", "gravity"]
+    found = rollout.gradient(by=paths)
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+    for path in paths:
+        own = np.atleast_1d(found.parameters[path][0])
+        assert error(own, by_parameter(rollout, path)) < SMOOTH[1], path
+
+
 def test_initial_values_that_depend_on_one_another_are_refused(tmp_path: Path) -> None:
     worlds = pysim.Worlds(sampled_arm(tmp_path, 6e-3), 1)
 
