@@ -904,7 +904,7 @@ def pull_step(
     end_q: Array,
     end_v: Array,
     threads: int = 1,
-    at_start: bool = False,
+    start: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Array: ...
 def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
 

@@ -1,4 +1,7 @@
 // Gradients of worlds on the Python side.
+#include <array>
+#include <optional>
+
 #include "bindings/lent_worlds.hpp"
 #include "engine/gradients.hpp"
 
@@ -19,7 +22,7 @@ Reals pull(const Worlds& worlds,
            Reals q,
            Reals v,
            int threads,
-           bool at_start) {
+           const std::optional<std::array<std::vector<int>, 2>>& start) {
   check_threads(threads);
   const std::ptrdiff_t states = index.size();
   const auto sizes = engine::cotangent_sizes(worlds);
@@ -27,7 +30,11 @@ Reals pull(const Worlds& worlds,
     throw std::invalid_argument("worlds must be whole packs, with coordinates");
   Reals good(states);
   engine::GradientBatch batch = {};
-  batch.is_at_start = at_start;
+  if (start) {
+    const auto& [places, outputs] = *start;
+    const auto size = [](const std::vector<int>& x) { return static_cast<int>(x.size()); };
+    batch.start = {true, size(places), places.data(), size(outputs), outputs.data()};
+  }
   const std::ptrdiff_t rows = bar.at(0).size() / sizes[0].second;
   if (rows % states != 0) throw std::invalid_argument("every world must have as many cotangents");
   batch.rows = static_cast<int>(rows / states);
@@ -63,14 +70,14 @@ void bind_gradients(py::module_& m) {
         "end_q"_a,
         "end_v"_a,
         "threads"_a = 1,
-        "at_start"_a = false,
+        "start"_a = py::none(),
         "Takes cotangents `bar`, in the order of their names, back through the next step of worlds, whole "
         "packs, in place, each world's as many as there are, one after the other; those of inertias and laws "
         "are added. Leaves the states at its end, which the "
         "worlds do not reach, in end_q and end_v. "
-        "With `at_start` it takes those of signals at the start back through the blocks that set them, whose "
-        "records "
-        "have the numbers before. Returns 1 "
+        "With `start`, places of initial values that depend on one another and of outputs that they read, "
+        "those "
+        "of signals go back through the blocks at the start instead, from records before these. Returns 1 "
         "where it was solved in one part, 0 where it was not, -1 where it needs more memory than there is.");
 }
 

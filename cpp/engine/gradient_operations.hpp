@@ -3,6 +3,7 @@
 
 #include "engine/contact_operations.hpp"
 #include "engine/gradients.hpp"
+#include "engine/signal_start.hpp"
 #include "engine/varied_worlds.hpp"
 #include "stepping/convex/product.hpp"
 
@@ -210,50 +211,6 @@ struct PullConvexSteps {
   };
 };
 
-/// Takes cotangents of the numbers of signals at the start back through the blocks that set these there, to
-/// the numbers in which worlds differ. The records have the numbers before these blocks ran.
-struct PullSignalStart {
-  template <class S>
-  static void at(States<S> at) {
-    using R = simd::Reverse<S, true>;
-    const auto& batch = static_cast<const GradientBatch&>(at.batch);
-    const auto& parts = batch.call.worlds;
-    const PackOfWorlds<S> pack(batch.call, at.first);
-    const WorldLanes<S> lanes = pack.load_all(at.model, parts, at.w);
-    const int count = batch.varied->count, signals = parts.sizes.signals;
-    S *const bar = take<S>(at.w, signals), *const sums = take<S>(at.w, count);
-    simd::Tape<S> tape = stepping::take_tape<S>(at.w);
-    R* const varied = take<R>(at.w, count);
-    for (int n = 0; n < count; ++n) varied[n] = R(all<S>(0));
-    stepping::TapedNumbers<S> numbers(*batch.varied, tape, varied);
-    tree::ModelCopy<R, S, stepping::TapedNumbers<S>> copy(at.w, numbers);
-    const ModelOf<R> model = copy.of(at.model);
-    S time;
-    for (int k = 0; k < S::width; ++k) simd::set_lane(time, k, parts.t[pack.world(k)]);
-    Workspace<R> w = {reinterpret_cast<R*>(at.w.next)};
-    const auto constants = [&](const S* from, int size) {
-      R* const to = take<R>(w, size);
-      for (int i = 0; i < size; ++i) to[i] = R(from[i]);
-      return to;
-    };
-    R* const now = constants(lanes.signals.numbers, signals);
-    const R *const q = constants(lanes.q, parts.sizes.q), *const v = constants(lanes.v, parts.sizes.v);
-    const stepping::SignalPoint<R> point(model, R(time), q, v, now, w);
-    const std::uint64_t blocks = (std::uint64_t{1} << at.model.signals->blocks) - 1;
-    stepping::run_blocks<R>(point, blocks, [](int) { return simd::everywhere<R>(); }, now, w);
-    simd::load_rows(batch.bar.signals + at.first * signals, signals, signals, bar);
-    simd::load_rows(batch.bar.numbers + at.first * count, count, count, sums);
-    for (int i = 0; i < signals; ++i) stepping::seed(now[i], bar[i]);
-    tape.pull(0);
-    for (int n = 0; n < count; ++n) {
-      if (!varied[n].is_constant()) sums[n] += stepping::take_cotangent(varied[n]);  // contacts have others
-    }
-    simd::store_rows(sums, count, batch.bar.numbers + at.first * count, count);
-    const S made = all<S>(tape.is_full() ? -1 : 1);
-    simd::store_rows(&made, 1, batch.good + at.first, 1);
-  }
-};
-
 /// The same of worlds that may differ in numbers.
 template <class S>
 void pull_varied_packs(const tree::ModelView<double>& model,
@@ -268,8 +225,9 @@ void pull_varied_packs(const tree::ModelView<double>& model,
                       scratch,
                       [&](const auto& own, const auto& contacts, std::ptrdiff_t first, Workspace<S> w) {
                         const States<S> at = {own, batch, first, w};
-                        if (static_cast<const GradientBatch&>(batch).is_at_start) {
-                          PullSignalStart::at<S>(at);
+                        const auto& own_batch = static_cast<const GradientBatch&>(batch);
+                        if (own_batch.start.is_pulled) {
+                          SignalStartProduct<S>(at, own_batch).pull();
                         } else {
                           PullConvexSteps::at<S>(at, contacts);
                         }

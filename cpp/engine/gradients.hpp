@@ -19,9 +19,18 @@ struct Cotangents {
   double* numbers;      ///< (states, numbers) in which worlds may differ, but those above
 };
 
+/// Signals at the start of worlds, see engine/signal_start.hpp.
+struct SignalStart {
+  bool is_pulled;  ///< in place of a step
+  int settled;
+  const int* place;  ///< [settled] of initial values that depend on one another
+  int outputs;
+  const int* output;  ///< [outputs] places of held outputs of sampled blocks with initial values
+};
+
 struct GradientBatch : WorldBatch<double> {
-  bool is_at_start;  ///< the blocks at the start of the signals are taken back, in place of a step
-  int rows;          ///< cotangents of a state
+  SignalStart start;
+  int rows;  ///< cotangents of a state
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
   double* good;  ///< (states) 1 where the step was solved in one part, 0 elsewhere, -1 if the tape was full

@@ -270,12 +270,9 @@ class Rollout:
         is_new = ((records.steps == 0) & (records.t == 0))[self.packed]
         if signals is None or not bar["numbers"].size or not is_new.any():
             return
-        if signals.settled:
-            problem = "initial values of signals that depend on one another have no derivatives"
-            raise SimulationError("by", f"{problem}; make a step first")
-        records.clear_signals(self.every)
+        records.clear_signals(self.every, settled=True)
         own = {**bar, "signals": np.where(is_new[:, None], bar["signals"], 0.0)}
-        self._pull("start", own, at_start=True)
+        self._pull("start", own, (signals.settled, signals.settled_outputs))
 
     def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
         """Return the records before steps [first, end), which are made again."""
@@ -305,12 +302,15 @@ class Rollout:
             raise SimulationError("gradient", f"{problem}; {remedy}")
 
     def _pull(
-        self, what: str, bar: dict[str, Array], *, at_start: bool = False
+        self,
+        what: str,
+        bar: dict[str, Array],
+        start: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
     ) -> tuple[Array, Array]:
-        """Take cotangents back through the next step of all worlds, or their start; return its end."""
+        """Take cotangents back through the next step of all worlds, or their start; return the step's end."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
         good = _engine.pull_step(
-            self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads, at_start
+            self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads, start
         )
         if (failed := np.flatnonzero(good != 1)).size:
             step = f"{what} of world {self.packed[failed[0]]}"

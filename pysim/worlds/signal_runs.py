@@ -71,14 +71,19 @@ class SignalRun:
                 callback.plugin.begin(len(np.atleast_2d(self.numbers)))
             else:
                 callback.plugin.begin_again(self.worlds)
-        begins, count = self.scene.signals.begins, self.scene.signals.begins + len(self.periods)
-        due = (1 << count) - 1
+        due = (1 << (self.scene.signals.begins + len(self.periods))) - 1
         if self.scene.signals.settled:
-            begin = (1 << begins) - 1
-            called = sum(1 << callback.bit for callback in self.scene.signals.callbacks)
-            self._settle(begin, due & ~(begin | called), t, q, v, loop_q, threads)
-            due &= ~begin
+            self.settle(t, q, v, loop_q, threads)
+            due &= ~((1 << self.scene.signals.begins) - 1)
         self._run(t, due, q, v, loop_q, first=True, threads=threads)
+
+    def settle(self, t: float, q: Array, v: Array, loop_q: Array, threads: int = 1) -> None:
+        """Set initial values that depend on one another, and the held outputs that they read, at t [s]."""
+        assert self.scene.signals is not None
+        begin = (1 << self.scene.signals.begins) - 1
+        due = (1 << (self.scene.signals.begins + len(self.periods))) - 1
+        called = sum(1 << callback.bit for callback in self.scene.signals.callbacks)
+        self._settle(begin, due & ~(begin | called), t, q, v, loop_q, threads)
 
     def _settle(
         self, begin: int, sampled: int, t: float, q: Array, v: Array, loop_q: Array, threads: int

@@ -272,11 +272,20 @@ class WorldRecords:
         self.clear_signals(worlds)
         self._begin_signals(worlds, float(self.t[worlds[0]]), 1)
 
-    def clear_signals(self, worlds: NDArray[np.int32]) -> None:
-        """Set the numbers of signals to those before their blocks run at the start, under the same inputs."""
+    def clear_signals(self, worlds: NDArray[np.int32], *, settled: bool = False) -> None:
+        """Set the numbers of signals to those before their blocks run at the start, under the same inputs.
+
+        With `settled` they have the initial values that depend on one another.
+        """
         held = self.signals[np.ix_(worlds, self._input_places)]
         self.signals[worlds] = self._start_numbers(worlds)
         self.signals[np.ix_(worlds, self._input_places)] = held
+        places = [] if self.scene.signals is None else list(self.scene.signals.settled)
+        if settled and places:
+            with self.scene_with_numbers(worlds) as scene:
+                run = SignalRun(scene, self.signals[worlds], worlds=worlds, count=self.count)
+                run.settle(float(self.t[worlds[0]]), *self.states(worlds))
+            self.signals[np.ix_(worlds, places)] = run.numbers[:, places]
 
     def _begin_signals(self, worlds: NDArray[np.int32], t: float, threads: int) -> None:
         """Set the states of signals that depend on the start at t [s], from their numbers before it."""

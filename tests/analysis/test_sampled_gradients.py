@@ -126,7 +126,7 @@ def test_a_sampled_controller_with_delays_has_the_gradient_of_differences(
     assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH[1]
 
 
-@pytest.mark.parametrize(("begins", "delays"), [(New, False), (Later, True)])
+@pytest.mark.parametrize(("begins", "delays"), [(New, True), (New, False), (Later, True)])
 def test_a_gradient_by_numbers_of_sampled_blocks_is_that_of_differences(
     begins: type[Later], delays: bool, tmp_path: Path
 ) -> None:
@@ -158,14 +158,32 @@ def test_inverse_dynamics_of_controllers_have_the_gradient_of_differences(
         assert error(own, by_parameter(rollout, path)) < SMOOTH[1], path
 
 
-def test_initial_values_that_depend_on_one_another_are_refused(tmp_path: Path) -> None:
-    worlds = pysim.Worlds(sampled_arm(tmp_path, 6e-3), 1)
+def test_initial_values_in_a_loop_have_the_gradient_of_differences(tmp_path: Path) -> None:
+    """Filters that read each other start where their inputs are their outputs."""
+    text = ARM + table("sensor", name="read", type="coordinates", coordinates=["elbow"])
+    pair = {"type": "sum", "weights": [-3.0, 1.0]}
+    text += table("controller", name="e", inputs=["slow", "read.q"], **pair)
+    text += table("controller", name="quick", type="gain", inputs=["e"], gain=1.5)
+    text += table("controller", name="slow", type="low_pass", inputs=["quick"], time_constant=0.1)
+    text += table("controller", name="torque", type="gain", inputs=["slow"], gain=20.0, unit="N·m")
+    text += table("actuator", name="motor", type="force", joint="elbow", command="torque")
+    scene = scene_of(tmp_path, text, passes=1)
+    rollout = New(scene, scene.state.q, scene.state.v, 20)
+    paths = ["controller.quick.gain", "controller.slow.time_constant"]
+    found = rollout.gradient(by=paths).parameters
+    for path in paths:
+        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH[1], path
+
+
+def test_sampled_blocks_that_read_accelerations_are_refused(tmp_path: Path) -> None:
+    sensor = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
+    worlds = pysim.Worlds(scene_of(tmp_path, ARM + sensor), 1)
 
     def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
         return (q**2).sum((1, 2)), 2 * q, 0 * v
 
-    with pytest.raises(pysim.SimulationError, match="initial values of signals that depend on one"):
-        pysim.gradient(worlds, steps=2, loss=loss, by=["controller.pd.kp"])
+    with pytest.raises(pysim.SimulationError, match="sampled blocks that read accelerations, wren"):
+        pysim.gradient(worlds, steps=2, loss=loss)
 
 
 def test_worlds_at_other_times_have_the_gradients_of_each_alone(tmp_path: Path) -> None:
