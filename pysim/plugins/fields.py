@@ -8,6 +8,7 @@ import math
 import sys
 import types
 import typing
+import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, PysimError, did_you_mean
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Plugin = TypeVar("Plugin")
 SIGNAL = "signal"  # key of a table that names a signal
+# types of fields by name, of classes
+_TYPES: weakref.WeakKeyDictionary[type[Any], dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,12 +134,19 @@ def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
     """
     if not isinstance(field.type, str):
         return field.type
+    types_of_class = _TYPES.setdefault(plugin, {})
+    if field.name not in types_of_class:
+        types_of_class[field.name] = _evaluated(plugin, field, field.type)
+    return types_of_class[field.name]
+
+
+def _evaluated(plugin: type[Any], field: dataclasses.Field[Any], annotation: str) -> Any:
     owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
     module = sys.modules.get(owner.__module__)
     try:
-        return eval(field.type, vars(module) if module else {})  # text of the author's own file
+        return eval(annotation, vars(module) if module else {})  # text of the author's own file
     except Exception as error:
-        problem = f"the type {field.type!r} of the field {field.name!r} cannot be understood"
+        problem = f"the type {annotation!r} of the field {field.name!r} cannot be understood"
         where = f"{owner.__module__}.{owner.__qualname__}"
         raise JointError(
             where, f"{problem}, {error}; use float, int, bool, str or tuples"

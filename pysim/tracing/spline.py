@@ -23,7 +23,7 @@ def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str
     The spline is natural, except with ends="fmm".
 
     Args:
-        x: symbolic or plain number.
+        x: symbolic or plain number, or an array of plain ones.
         knots: at least two, strictly increasing.
         values: one for each knot.
         ends: extrapolation beyond the first and last knot. "linear" continues straight (still C², because a natural
@@ -46,7 +46,7 @@ def polyline(x: Any, knots: Sequence[float], values: Sequence[float]) -> Any:
     """Return straight lines through (knots, values) at x, the outer ones continued beyond the end knots.
 
     Args:
-        x: symbolic or plain number.
+        x: symbolic or plain number, or an array of plain ones.
         knots: at least two, strictly increasing.
         values: one for each knot.
 
@@ -63,9 +63,11 @@ def polyline(x: Any, knots: Sequence[float], values: Sequence[float]) -> Any:
 def _piecewise(x: Any, k: np.ndarray, pieces: np.ndarray, ends: str) -> Any:
     """Return the polynomials (n − 1, 4), highest power first, in x less the origin of each piece."""
     if not isinstance(x, Scalar):
-        inside = float(np.clip(x, k[0], k[-1])) if ends == "constant" else float(x)
-        i = int(np.searchsorted(k[1:-1], inside, side="right"))
-        return float(np.polyval(pieces[i], inside - _origin(k, i, ends)))
+        inside = np.clip(x, k[0], k[-1]) if ends == "constant" else np.asarray(x, float)
+        piece = np.searchsorted(k[1:-1], inside, side="right")
+        origins = np.array([_origin(k, i, ends) for i in range(len(k) - 1)])
+        y = np.polyval(np.moveaxis(pieces[piece], -1, 0), inside - origins[piece])
+        return float(y) if np.ndim(y) == 0 else y
     tape = x.tape
     knots_at = tape.table([*k.tolist(), *(_origin(k, i, ends) for i in range(len(k) - 1))])
     pieces_at = tape.table(pieces.ravel().tolist())

@@ -65,7 +65,7 @@ class SampledBlocks:
         Initial values of blocks that a block reads are inserted for their states, but for those of a loop.
         """
         initial = []
-        known: dict[int, int] = {}  # nodes of the initial values, by place
+        known: dict[int, int] = {}  # nodes of the initial values, by that of the state
         for block in self._references.inputs_first():
             plugin = block.plugin
             if plugin is None or not hasattr(plugin, "initial"):
@@ -86,19 +86,18 @@ class SampledBlocks:
                 problem = f"must return {count_text(len(places))}, got {len(nodes)}"
                 raise JointError(method_place(plugin, "initial"), problem)
             nodes = self._inserted(nodes, known)
-            known |= dict(zip(places, nodes, strict=True))
+            known |= dict(zip(self._places.nodes(places), nodes, strict=True))
             initial.append((block, nodes, places))
         return initial
 
     def _inserted(self, nodes: Sequence[int], known: Mapping[int, int]) -> list[int]:
-        """Return nodes with others in place of numbers of the state, by their places."""
-        inputs = {self._places.nodes([place])[0]: node for place, node in known.items()}
+        """Return nodes with others in place of numbers of the state, by the nodes of these."""
         changed: dict[int, int] = {}
         for k in self._tape.needed(nodes):
             node = self._tape.nodes[k]
             args = tuple(changed[a] for a in node.args)
-            if k in inputs:
-                changed[k] = inputs[k]
+            if k in known:
+                changed[k] = known[k]
             elif args == node.args:
                 changed[k] = k
             else:

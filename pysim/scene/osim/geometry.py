@@ -7,6 +7,7 @@ their meshes: a missing one is listed, without a warning.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,6 +103,9 @@ class GeometryReader:
             return None
         base = Path(self.folder)
         for folder in FOLDERS:
+            # most models come without their meshes, and looking up what may be read takes time
+            if "://" not in name and not isfile(base / f"{folder}{name}"):  # noqa: PTH113, no error
+                continue
             try:
                 file = resolve_uri(
                     f"{folder}{name}", base, self.options.package_dirs, READ_SUFFIXES

@@ -27,14 +27,14 @@ class Kinematics:
     def __init__(self, items: Sequence[JointItem]) -> None:
         self.movers = {item.child: item for item in items}
 
-    def poses(self, q: Mapping[str, float]) -> dict[str, Array]:
-        """Return the pose (4, 4) in the world of every body, at coordinates by name."""
+    def poses(self, q: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the poses (n, 4, 4) or (4, 4) in the world of every body, at coordinates (n,) by name."""
         placed: dict[str, Array] = {WORLD: np.eye(4)}
         for body in self.movers:
             self._place(body, q, placed)
         return placed
 
-    def _place(self, body: str, q: Mapping[str, float], placed: dict[str, Array]) -> None:
+    def _place(self, body: str, q: Mapping[str, Array], placed: dict[str, Array]) -> None:
         chain = []
         while body not in placed and body in self.movers and body not in chain:
             chain.append(body)
@@ -46,22 +46,29 @@ class Kinematics:
             placed[name] = parent @ X @ np.linalg.inv(item.X_child)
 
 
-def _motion(axes: Sequence[Axis], q: Mapping[str, float]) -> Array:
-    X = np.eye(4)
+def _motion(axes: Sequence[Axis], q: Mapping[str, Array]) -> Array:
+    """Return the poses (n, 4, 4) of a child in its joint's frame."""
+    rotation, position = np.eye(3), np.zeros(3)
     for axis in axes:
         constant = axis.constant
         value = value_of(axis.function, q[axis.coordinate]) if constant is None else constant
         if axis.turns:
-            X[:3, :3] = X[:3, :3] @ rotation_about(axis.direction, value)
+            rotation = rotation @ rotation_about(axis.direction, value)
         else:
-            X[:3, 3] += value * axis.direction
+            position = position + np.asarray(value)[..., None] * axis.direction
+    count = np.broadcast_shapes(rotation.shape[:-2], position.shape[:-1])
+    X = np.zeros((*count, 4, 4))
+    X[..., :3, :3], X[..., :3, 3], X[..., 3, 3] = rotation, position, 1
     return X
 
 
 def configurations(
     coordinates: Mapping[str, Coordinate], followers: Mapping[str, Mimic], count: int
-) -> list[dict[str, float]]:
-    """Return the start and random configurations within the ranges; followers follow, locked coordinates hold."""
+) -> dict[str, Array]:
+    """Return the start and random configurations within the ranges; followers follow, locked coordinates hold.
+
+    They are coordinates (1 + count,) by name.
+    """
     rng = np.random.default_rng(3)
     rows = [{c.name: c.start for c in coordinates.values()}]
     names = {c.place: c.name for c in coordinates.values() if c.place}
@@ -76,4 +83,4 @@ def configurations(
             if place in names and mimic.joint in names:
                 q[names[place]] = mimic.ratio * q[names[mimic.joint]] + mimic.offset
         rows.append(q)
-    return rows
+    return {name: np.array([q[name] for q in rows]) for name in rows[0]}

@@ -29,7 +29,7 @@ from pysim.scene.urdf.joints import plain_joint
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.osim.constraints import ConstraintReader
@@ -70,7 +70,7 @@ class PathReader:
     omissions: Omissions
     bodies: list[BodySpec] = field(default_factory=list)  # of moving points
     joints: list[JointSpec] = field(default_factory=list)
-    _poses: list[dict[str, Array]] = field(default_factory=list)
+    _poses: dict[str, Array] = field(default_factory=dict)  # (configurations, 4, 4)
 
     @property
     def coordinates(self) -> Mapping[str, Coordinate]:
@@ -129,6 +129,8 @@ class PathReader:
         name = _basename(socket(point, "coordinate") or text(point, "coordinate"))
         if not name:
             return PathPart(body, at)
+        if low > high:
+            point.required("range").fail(f"<range> is from {low:g} to {high:g}; swap them")
         place = self._place(name, point)
         above, below = low - MARGIN, high + MARGIN
         mimic = self.constraints.followers.get(place)
@@ -248,7 +250,7 @@ class PathReader:
         """Return the obstacles of a segment, in the mean order in which straight lines pass them."""
 
         def place(surface: Surface) -> float:
-            return sum(surface.nearest(a, b) for a, b in self._sampled(surface, nodes, segment))
+            return float(surface.nearest(*self._sampled(surface, nodes, segment)).sum())
 
         ordered = sorted(surfaces, key=place) if len(surfaces) > 1 else surfaces
         return [s.part(is_sided=self._takes_sides(s, nodes, segment)) for s in ordered]
@@ -274,11 +276,11 @@ class PathReader:
 
     def _touched(self, surface: Surface, nodes: list[Node], segments: list[int]) -> list[int]:
         """Return the segments that touch a surface, most often first; the nearest if none does."""
-        counts, nearest = dict.fromkeys(segments, 0), dict.fromkeys(segments, math.inf)
+        counts, nearest = {}, {}
         for k in segments:
-            for a, b in self._sampled(surface, nodes, k):
-                counts[k] += surface.touches(a, b)
-                nearest[k] = min(nearest[k], abs(surface.distance(a, b)))
+            a, b = self._sampled(surface, nodes, k)
+            counts[k] = int(surface.touches(a, b).sum())
+            nearest[k] = float(np.abs(surface.distance(a, b)).min())
         touched = sorted((k for k in segments if counts[k]), key=lambda k: -counts[k])
         return touched or sorted(segments, key=lambda k: nearest[k])[:1]
 
@@ -292,26 +294,27 @@ class PathReader:
             return surface.is_one_sided
         if surface.kind == "torus":
             return False
-        return any(surface.goes_far(a, b) for a, b in self._sampled(surface, nodes, segment))
+        return bool(surface.goes_far(*self._sampled(surface, nodes, segment)).any())
 
-    def _sampled(
-        self, surface: Surface, nodes: list[Node], segment: int
-    ) -> Iterator[tuple[Array, Array]]:
-        """Yield the ends of a segment in a surface's frame, at configurations within the ranges."""
+    def _sampled(self, surface: Surface, nodes: list[Node], segment: int) -> tuple[Array, Array]:
+        """Return the ends (n, 3) of a segment in a surface's frame, at configurations within the ranges."""
         if not self._poses:
-            kinematics = Kinematics(self.items)
             states = configurations(self.coordinates, self.constraints.followers, SAMPLES)
-            self._poses += [kinematics.poses(q) for q in states]
-        for poses in self._poses:
-            into = np.asarray(np.linalg.inv(poses.get(surface.body, np.eye(4)) @ surface.at), float)
-            first, last = (_in_frame(into, poses, nodes[n]) for n in (segment, segment + 1))
-            yield first, last
+            self._poses |= Kinematics(self.items).poses(states)
+        X = self._poses.get(surface.body, np.eye(4)) @ surface.at
+        into = np.asarray(np.linalg.inv(X), float)
+        ends = [_transformed(into, _placed(self._poses, nodes[n])) for n in (segment, segment + 1)]
+        a, b = (np.broadcast_to(end, (1 + SAMPLES, 3)) for end in ends)
+        return a, b
 
 
-def _in_frame(into: Array, poses: Mapping[str, Array], node: Node) -> Array:
-    pose = poses.get(node.body, np.eye(4))
-    world = pose[:3, :3] @ node.point + pose[:3, 3]
-    return np.asarray(into[:3, :3] @ world + into[:3, 3])
+def _placed(poses: Mapping[str, Array], node: Node) -> Array:
+    """Return a node in the world."""
+    return _transformed(poses.get(node.body, np.eye(4)), node.point)
+
+
+def _transformed(X: Array, point: Array) -> Array:
+    return np.asarray(np.einsum("...ij,...j->...i", X[..., :3, :3], point) + X[..., :3, 3])
 
 
 def _range(wrap: Element, count: int) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from pysim.scene.osim.constraints import ConstraintReader, dependents_of
 from pysim.scene.osim.forces import ForceReader, coordinates_of_forces
 from pysim.scene.osim.frames import GROUND, Frames
 from pysim.scene.osim.geometry import GeometryReader
+from pysim.scene.osim.gravity import stated_gravity
 from pysim.scene.osim.joints import Coordinate, JointItem, TreeBuilder, joint_items
 from pysim.scene.osim.markers import read_markers
 from pysim.scene.osim.paths import PathReader
@@ -96,13 +97,14 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
 
 def gravity_of(path: Path) -> tuple[float, ...]:
     """Return the gravity of a file [m/s²]."""
-    return numbers(_model_in(path), "gravity", 3, GRAVITY)
+    return stated_gravity(path) or numbers(_model_in(path), "gravity", 3, GRAVITY)
 
 
 def _model_in(path: Path) -> Element:
     document = read_xml(path)
     if document.tag != "OpenSimDocument":
-        document.fail(f"the root element of a model is <OpenSimDocument>, got <{document.tag}>")
+        problem = f"the root element of a model is <OpenSimDocument>, got <{document.tag}>"
+        document.fail(f"{problem}; name the file of a model")
     version = document.attributes.get("Version", "").strip()
     if not version.isdecimal() or int(version) < EARLIEST:
         problem = f"the version {version!r} of <OpenSimDocument> is not read"

@@ -61,6 +61,16 @@ def positive(parent: Element, tag: str, unit: str, default: float | None = None)
     return value
 
 
+def not_negative(parent: Element, tag: str, unit: str, default: float) -> float:
+    """Return the number in a child, which must not be negative."""
+    value = number(parent, tag, default)
+    if value < 0:
+        parent.required(tag).fail(
+            f"<{tag}> must not be negative [{unit}], got {value:g}; correct it"
+        )
+    return value
+
+
 def truth(parent: Element, tag: str, *, default: bool) -> bool:
     """Return the truth value in a child, or a default if there is no such child."""
     element = parent.child(tag)
@@ -128,10 +138,9 @@ def rotation_xyz(a: float, b: float, c: float) -> Array:
     )
 
 
-def rotation_about(axis: Array, angle: float) -> Array:
-    """Return the rotation (3, 3) about a unit axis by an angle [rad]; exact for angle 0."""
-    if angle == 0:
-        return np.eye(3)
+def rotation_about(axis: Array, angle: float | Array) -> Array:
+    """Return the rotations (…, 3, 3) about a unit axis by angles (…) [rad]; exact for angle 0."""
     x, y, z = axis
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.asarray(np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * (K @ K))
+    sine, cosine = (f(np.asarray(angle))[..., None, None] for f in (np.sin, np.cos))
+    return np.asarray(np.eye(3) + sine * K + (1 - cosine) * (K @ K))

@@ -8,7 +8,7 @@ outer_radius is that of the circle in its tube, and inner_radius that of the tub
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from pysim.scene.osim.frames import Frames
     from pysim.scene.urdf.xml import Element
 
+TINY = 1e-30  # square of a length
 Vector = tuple[float, float, float]
+Truths = np.ndarray[Any, np.dtype[np.bool_]]  # (n,)
 _SIDES: dict[str, Vector] = {
     "all": (0.0, 0.0, 0.0),
     "": (0.0, 0.0, 0.0),
@@ -67,22 +69,21 @@ class Surface:
         """Whether paths stay on a side of it."""
         return any(self.side)
 
-    def touches(self, a: Array, b: Array) -> bool:
-        """Return whether a path between points of the surface's frame touches it."""
+    def touches(self, a: Array, b: Array) -> Truths:
+        """Return whether paths between points (n, 3) of the surface's frame touch it."""
+        meets = self.distance(a, b) < 0
         if self.kind == "torus":
-            return self._is_pulled_in(a, b) or self.distance(a, b) < 0
-        u, w = self._scaled(a), self._scaled(b)
-        if min(np.linalg.norm(u), np.linalg.norm(w)) <= 1:
-            return False
-        if self.is_one_sided and self._goes_round(u, w):
-            return True
-        return self.distance(a, b) < 0
+            return self._are_pulled_in(a, b) | meets
+        if self.is_one_sided:
+            meets |= self._go_round(self._scaled(a), self._scaled(b))
+        return self._are_outside(a, b) & meets
 
-    def goes_far(self, a: Array, b: Array) -> bool:
-        """Return whether a line between points of the surface's frame meets it on the side opposite to its own."""
-        u, w = self._scaled(a), self._scaled(b)
-        outside = bool(min(np.linalg.norm(u), np.linalg.norm(w)) > 1)
-        return outside and self.is_one_sided and self.distance(a, b) < 0 and self._goes_round(u, w)
+    def goes_far(self, a: Array, b: Array) -> Truths:
+        """Return whether lines between points (n, 3) of the surface's frame meet it opposite to its side."""
+        if not self.is_one_sided:
+            return np.zeros(len(a), bool)
+        goes_round = self._go_round(self._scaled(a), self._scaled(b))
+        return self._are_outside(a, b) & (self.distance(a, b) < 0) & goes_round
 
     def part(self, *, is_sided: bool) -> PathPart:
         """Return the obstacle of a path, which may keep to the surface's side."""
@@ -93,46 +94,51 @@ class Surface:
             return PathPart(self.body, self.at, self.kind, self.radii[0], tube=self.radii[1])
         return PathPart(self.body, self.at, self.kind, self.radii[0], side)
 
-    def nearest(self, a: Array, b: Array) -> float:
-        """Return the share of a straight line between points of the surface's frame at which it is nearest."""
+    def nearest(self, a: Array, b: Array) -> Array:
+        """Return the shares of straight lines between points of the surface's frame at which they are nearest."""
         u, w = (p if self.kind == "torus" else self._scaled(p) for p in (a, b))
         d = w - u
-        return float(np.clip(-(u @ d) / max(float(d @ d), 1e-30), 0.0, 1.0))
+        return np.clip(-_dot(u, d) / np.maximum(_dot(d, d), TINY), 0.0, 1.0)
 
-    def _is_pulled_in(self, a: Array, b: Array) -> bool:
-        """Return whether a straight line crosses the plane of a ring outside of it."""
-        if a[2] * b[2] >= 0:
-            return False
-        place = a - a[2] / (b[2] - a[2]) * (b - a)
-        return bool(np.hypot(place[0], place[1]) > self.radii[0])
+    def _are_outside(self, a: Array, b: Array) -> Truths:
+        """Return whether both ends are outside of the surface."""
+        ends = [np.linalg.norm(self._scaled(p), axis=-1) for p in (a, b)]
+        return np.asarray(np.minimum(*ends) > 1)
+
+    def _are_pulled_in(self, a: Array, b: Array) -> Truths:
+        """Return whether straight lines cross the plane of a ring outside of it."""
+        crosses = a[:, 2] * b[:, 2] < 0
+        rise = np.where(crosses, b[:, 2] - a[:, 2], 1.0)
+        place = a - (a[:, 2] / rise)[:, None] * (b - a)
+        return np.asarray(crosses & (np.hypot(place[:, 0], place[:, 1]) > self.radii[0]))
 
     def _scaled(self, point: Array) -> Array:
-        """Return a point in units of the radii, across the axis of a cylinder."""
+        """Return points in units of the radii, across the axis of a cylinder."""
         scaled = point / self.radii
         return np.asarray(scaled * [1, 1, 0] if self.kind == "cylinder" else scaled)
 
-    def _goes_round(self, a: Array, b: Array) -> bool:
-        """Return whether the straight line between scaled points crosses the ray opposite to the side."""
+    def _go_round(self, a: Array, b: Array) -> Truths:
+        """Return whether straight lines between scaled points cross the ray opposite to the side."""
         side = np.array(self.side) / self.radii
-        d = b - a
         normal = side / np.linalg.norm(side)
-        across = a - (a @ normal) * normal, b - (b @ normal) * normal
-        if across[0] @ across[1] >= 0:
-            return False
-        t = float(
-            -(across[0] @ (across[1] - across[0]))
-            / max(float(np.sum((across[1] - across[0]) ** 2)), 1e-30)
-        )
-        return float((a + t * d) @ normal) < 0
+        first, last = (p - (p @ normal)[:, None] * normal for p in (a, b))
+        over = last - first
+        t = -_dot(first, over) / np.maximum(_dot(over, over), TINY)
+        return np.asarray((_dot(first, last) < 0) & ((a + t[:, None] * (b - a)) @ normal < 0))
 
-    def distance(self, a: Array, b: Array) -> float:
-        """Return the distance [m] between a straight line and the surface, negative inside; scaled of an ellipsoid."""
+    def distance(self, a: Array, b: Array) -> Array:
+        """Return the distances [m] between straight lines and the surface, negative inside; scaled of an ellipsoid."""
         if self.kind == "torus":
-            line = a + np.linspace(0, 1, 41)[:, None] * (b - a)
-            off = np.hypot(np.hypot(line[:, 0], line[:, 1]) - self.radii[0], line[:, 2])
-            return float(off.min()) - self.radii[1]
+            line = a[:, None] + np.linspace(0, 1, 41)[:, None] * (b - a)[:, None]
+            off = np.hypot(np.hypot(line[..., 0], line[..., 1]) - self.radii[0], line[..., 2])
+            return np.asarray(off.min(axis=1) - self.radii[1])
         u, w = self._scaled(a), self._scaled(b)
-        return (float(np.linalg.norm(u + self.nearest(a, b) * (w - u))) - 1) * min(self.radii)
+        nearest = u + self.nearest(a, b)[:, None] * (w - u)
+        return np.asarray((np.linalg.norm(nearest, axis=-1) - 1) * min(self.radii))
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", a, b))
 
 
 def surfaces_of(model: Element, frames: Frames) -> dict[str, Surface]:
