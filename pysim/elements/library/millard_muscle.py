@@ -17,6 +17,7 @@ from pysim.tracing.implicit_equation import solve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+PLATEAU = 0.05  # half of the width of f_l about l_o
 FASTEST = 50.0  # damped fibre, in v_max
 FASTEST_UNDAMPED = 1e6  # where the straight ends of f_v alone bound the velocity
 Pair = tuple[float, float]
@@ -45,11 +46,36 @@ class _MillardFibre(Muscle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_curves()
         flat = not (self.active_minimum > 0 and min(self.velocity_slopes) > 0)
         if self.damping == 0 and flat and isinstance(self, ElasticMuscle):
             problem = "must be positive where f_l may vanish or f_v is flat"
             remedy = "give active_minimum and all velocity_slopes a positive number"
             raise PysimError("damping", f"{problem}, got 0; {remedy}")
+
+    def _check_curves(self) -> None:
+        """Reject numbers with which a curve is no function of the length or the velocity, or falls where it rises.
+
+        Raises:
+            PysimError: the error names the field.
+        """
+        first, transition, last = self.active_lengths
+        shoulder = 1 - PLATEAU
+        if not (first < transition < shoulder and last > 1 + 2 * PLATEAU):
+            wanted = f"increase, the second below {shoulder:g}, the last above {1 + 2 * PLATEAU:g}"
+            lengths = f"{first:g}, {transition:g}, {last:g}"
+            raise PysimError("active_lengths", f"must {wanted}, got {lengths}; correct them")
+        steepest = 1 / (shoulder - transition)
+        if not 0 < self.shallow_slope < steepest:
+            problem = f"must be positive and less than {steepest:.4g}, got {self.shallow_slope:g}"
+            raise PysimError("shallow_slope", f"{problem}; correct it")
+        zero, one = self.passive_strains
+        if not one > zero:
+            problem = f"must increase, got {zero:g}, {one:g}"
+            raise PysimError("passive_strains", f"{problem}; correct them")
+        if not self.lengthening_force > 1:
+            problem = f"must be more than 1, got {self.lengthening_force:g}"
+            raise PysimError("lengthening_force", f"{problem}; correct it")
 
     @cached_property
     def active_curve(self) -> BezierCurve:
@@ -166,7 +192,7 @@ def _active_curve(
     lengths: Sequence[float], slope: float, curviness: float, least: float
 ) -> BezierCurve:
     """Return the curve of OpenSim 4: a steep and a shallow rise, a plateau at l_o, a fall."""
-    (x0, x1, x3), half_width = lengths, 0.05
+    (x0, x1, x3), half_width = lengths, PLATEAU
     shoulder = 1 - half_width
     y1 = 1 - slope * (shoulder - x1)
     steep = 1.25 * y1 / (x1 - x0)

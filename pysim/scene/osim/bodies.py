@@ -9,7 +9,7 @@ import numpy as np
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.osim.frames import GROUND
-from pysim.scene.osim.values import members, name_of, number, numbers
+from pysim.scene.osim.values import members, name_of, not_negative, number, numbers
 from pysim.scene.spec import BodySpec
 from pysim.typing import Array
 
@@ -31,9 +31,7 @@ def read_bodies(model: Element, policy: InertiaPolicy) -> list[BodySpec]:
 
 def _theta(body: Element, policy: InertiaPolicy) -> Array:
     """Return θ (10,) about the body's origin, of the tensor about the centre of mass."""
-    mass = number(body, "mass", 0.0)
-    if mass < 0:
-        body.required("mass").fail(f"<mass> must not be negative [kg], got {mass:g}")
+    mass = not_negative(body, "mass", "kg", 0.0)
     if body.child("inertia") is not None:
         entries = numbers(body, "inertia", 6, (0.0,) * 6)
     else:

@@ -120,7 +120,7 @@ class ConstraintReader:
         dependent = text(element, "dependent_coordinate_name")
         if len(inputs) != 1:
             problem = f"constraint {name!r} has {len(inputs)} independent coordinates"
-            element.fail(f"{problem}; functions of one are read")
+            element.fail(f"{problem}; name one in <independent_coordinate_names>")
         function = function_in(element.required("coupled_coordinates_function"))
         if function is None:
             element.fail(f"constraint {name!r} has no function; write one")

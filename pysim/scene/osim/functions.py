@@ -98,7 +98,7 @@ def _linear(element: Element) -> Function:
     coefficients = rows(element.required("coefficients"))
     if len(coefficients) != 2:
         problem = f"<{element.tag}> of one coordinate needs two coefficients, slope and intercept"
-        element.fail(f"{problem}, got {len(coefficients)}; it may depend on one coordinate only")
+        element.fail(f"{problem}, got {len(coefficients)}; write two numbers")
     return {"polynomial": [coefficients[1], coefficients[0]]}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import did_you_mean
+from pysim.errors import closest, did_you_mean
 from pysim.scene.osim.axes import IDENTITY, Axis, Link, chain_of
 from pysim.scene.osim.frames import GROUND, socket
 from pysim.scene.osim.functions import function_in
@@ -134,9 +134,11 @@ def _items_in_bodies(model: Element) -> Iterator[JointItem]:
 
 def _checked(item: JointItem) -> JointItem:
     if item.kind not in CLASSES:
-        known = did_you_mean(item.kind, CLASSES)
-        problem = f"joint {item.name!r} is a {item.kind}, which is not read{known}"
-        item.element.fail(f"{problem}; make it a CustomJoint, or write a joint plugin")
+        likely = closest(item.kind, CLASSES, 0.8)
+        remedy = "make it a CustomJoint, or write a joint plugin"
+        if likely is not None:
+            remedy = f"did you mean {likely!r}?"
+        item.element.fail(f"joint {item.name!r}: the class {item.kind} is not read; {remedy}")
     if item.child == WORLD:
         item.element.fail(f"joint {item.name!r} moves the ground; swap its parent and child")
     if item.child == item.parent:
@@ -235,7 +237,7 @@ def _axis(item: JointItem, element: Element, *, turns: bool) -> Axis:
     names = words(element, "coordinates")
     if len(names) > 1:
         problem = f"{label} depends on {len(names)} coordinates, {', '.join(names)}"
-        element.fail(f"{problem}; functions of one coordinate are read")
+        element.fail(f"{problem}; write a function of one, or a joint plugin")
     known = [c.name for c in item.coordinates]
     if names and names[0] not in known:
         problem = f"{label} depends on {names[0]!r}, which is no coordinate of the joint"

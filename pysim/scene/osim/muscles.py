@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pysim.scene.osim.paths import UnreadError
-from pysim.scene.osim.values import choice, number, positive, truth
+from pysim.scene.osim.values import choice, not_negative, number, positive, truth
 
 if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
@@ -98,7 +98,7 @@ def _thelen(muscle: Element) -> dict[str, Any]:
 
 
 def _millard(muscle: Element, keys: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    damping = number(muscle, "fiber_damping", 0.1)
+    damping = not_negative(muscle, "fiber_damping", "1", 0.1)
     is_rigid = truth(muscle, "ignore_tendon_compliance", default=False)
     is_damped = damping >= UNDAMPED
     keys["damping"] = damping if is_damped else 0.0
@@ -121,7 +121,7 @@ def _degroote_fregly(muscle: Element, keys: dict[str, Any]) -> tuple[str, dict[s
         "passive_strain": positive(muscle, "passive_fiber_strain_at_one_norm_force", "1", 0.6),
         "passive_share": float(not truth(muscle, "ignore_passive_fiber_force", default=False)),
     }
-    damping = number(muscle, "fiber_damping", 0.0)
+    damping = not_negative(muscle, "fiber_damping", "1", 0.0)
     mode = choice(muscle, "tendon_compliance_dynamics_mode", _MODES)
     if truth(muscle, "ignore_tendon_compliance", default=False):
         return "rigid_degroote_fregly_muscle", keys | {"damping": damping}

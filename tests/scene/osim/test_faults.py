@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -73,12 +74,17 @@ FAULTS = {
         "<socket_parent>/bodyset/cap/cap_frame</socket_parent>\n              <translation>0 0.1 0",
         "stands on itself",
     ),
-    "joint class": ("joints", "PlanarJoint", "PlanarJiont", "is a PlanarJiont, which is not read"),
+    "joint class": (
+        "joints",
+        "PlanarJoint",
+        "PlanarJiont",
+        "joint 'table': the class PlanarJiont is not read; did you mean 'PlanarJoint'?",
+    ),
     "ellipsoid": (
         "joints",
         "GimbalJoint",
         "EllipsoidJoint",
-        "is a EllipsoidJoint, which is not read",
+        "joint 'hip': the class EllipsoidJoint is not read; make it a CustomJoint",
     ),
     "moves the ground": (
         "joints",
@@ -225,6 +231,42 @@ FAULTS = {
         "<socket_coordinate>/jointset/knee/knee_angel<",
         "there is no coordinate 'knee_angel'",
     ),
+    "damping": (
+        "muscles",
+        "<fiber_damping>0<",
+        "<fiber_damping>-1<",
+        "<fiber_damping> must not be negative [1], got -1",
+    ),
+    "range of a point": (
+        "muscles",
+        "<range>-2.5 -0.7<",
+        "<range>-0.7 -2.5<",
+        "<range> is from -0.7 to -2.5; swap them",
+    ),
+    "point without a frame": (
+        "muscles",
+        "<socket_parent_frame>/bodyset/shin</socket_parent_frame>\n                  <location>-0.02",
+        "<location>-0.02",
+        "names no frame; give the path of one",
+    ),
+    "muscle without a name": (
+        "muscles",
+        '<Thelen2003Muscle name="extensor">',
+        "<Thelen2003Muscle>",
+        "needs the attribute 'name'",
+    ),
+    "transition": (
+        "muscles",
+        "<transition>15<",
+        "<transition>0<",
+        "<transition> must be positive [°], got 0",
+    ),
+    "limit of an unknown coordinate": (
+        "muscles",
+        "<coordinate>slide<",
+        "<coordinate>slid<",
+        "there is no coordinate 'slid'; did you mean 'slide'?",
+    ),
     "limits back": ("muscles", "<upper_limit>-20<", "<upper_limit>-80<", "swap them"),
 }
 
@@ -240,8 +282,35 @@ def test_a_mistake_is_reported_with_its_place(tmp_path, fault):
     file.write_text(text.replace(old, new, count), "utf-8")
     with pytest.raises(PysimError) as caught:
         read_model(file)
-    assert message in str(caught.value)
-    assert "model.osim" in str(caught.value)
+    error = str(caught.value)
+    assert message in error
+    assert re.search(r"model\.osim:\d+:\d+: ", error)  # the place
+    assert re.search(r"; \w", error)  # the remedy
+
+
+@pytest.mark.parametrize(
+    ("tag", "value", "message"),
+    [
+        ("pennation_angle_at_optimal", "1.5", "pennation_angle: must be less than 1.471 rad"),
+        ("min_norm_active_fiber_length", "0.95", "active_lengths: must increase"),
+        ("max_norm_active_fiber_length", "1.0", "active_lengths: must increase"),
+        ("shallow_ascending_slope", "50", "shallow_slope: must be positive and less than 5, got"),
+    ],
+)
+def test_a_curve_that_cannot_be_is_reported_with_the_place_of_its_muscle(
+    tmp_path, tag, value, message
+):
+    text = (DATA / "muscles.osim").read_text("utf-8")
+    start = text.index('name="rigid"')
+    at = text.index(f"<{tag}>", start)
+    end = text.index("</", at)
+    file = tmp_path / "model.osim"
+    file.write_text(f"{text[:at]}<{tag}>{value}{text[end:]}", "utf-8")
+    with pytest.raises(PysimError) as caught:
+        pysim.load_scene(file)
+    assert str(caught.value).startswith(message)
+    assert re.search(r"; correct|; change", str(caught.value))
+    assert re.search(r"model\.osim:\d+:\d+: force 'rigid'", str(caught.value))
 
 
 UNREAD = {

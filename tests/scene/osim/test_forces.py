@@ -11,11 +11,12 @@ import pytest
 import pysim
 from pysim.elements.library.millard_muscle import MillardMuscle, RigidTendonMuscle
 from pysim.elements.library.thelen_muscle import ThelenMuscle
+from pysim.errors import SceneError
 from pysim.mechanism.compile import compile_tree
 from pysim.scene import read_model
 from pysim.scene.convert import convert
 from tests.robots import REFERENCE
-from tests.scene.osim.opensim_models import model_of, public
+from tests.scene.osim.opensim_models import DATA, model_of, public
 
 KINDS = {
     "thelen_muscle": ThelenMuscle,
@@ -72,6 +73,65 @@ def test_tension_of_a_muscle_is_that_of_opensim(name):
                 assert found == pytest.approx(row["tendon_force"], abs=1e-8 * strongest)
                 count += 1
     assert count > 0
+
+
+DEFAULTS = {
+    "activation_time": 0.015,
+    "deactivation_time": 0.06,
+    "initial_activation": 0.5,
+    "activation_smoothing": 0.1,
+    "active_width": 1.0,
+    "passive_strain": 0.6,
+    "passive_share": 1.0,
+    "damping": 0.0,
+    "tendon_strain": 0.049,
+}
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind", "changes"),
+    [
+        ("", "degroote_fregly_muscle", {}),
+        ("<fiber_damping>0.1</fiber_damping>", "degroote_fregly_muscle", {}),
+        (
+            (
+                "<fiber_damping>0.1</fiber_damping>"
+                "<tendon_compliance_dynamics_mode>implicit</tendon_compliance_dynamics_mode>"
+                "<ignore_passive_fiber_force>true</ignore_passive_fiber_force>"
+            ),
+            "degroote_fregly_muscle",
+            {"damping": 0.1, "passive_share": 0.0},
+        ),
+        (
+            "<fiber_damping>0.1</fiber_damping><ignore_tendon_compliance>true</ignore_tendon_compliance>",
+            "rigid_degroote_fregly_muscle",
+            {"damping": 0.1, "tendon_strain": None},
+        ),
+    ],
+)
+def test_a_muscle_of_de_groote_and_fregly_is_read(tmp_path, keys, kind, changes):
+    """With the defaults of OpenSim 4.6, whose explicit dynamics of an elastic tendon leave damping out."""
+    text = with_smooth_muscles(keys)
+    (tmp_path / "m.osim").write_text(text, "utf-8")
+    spec = read_model(tmp_path / "m.osim")
+    (force,) = (force for force in spec.forces if force.name == "hamstring")
+    assert force.type == kind
+    expected = {key: x for key, x in (DEFAULTS | changes).items() if x is not None}
+    assert {key: force.parameters[key] for key in expected} == expected
+
+
+def with_smooth_muscles(keys):
+    """Return a model of muscles of De Groote and Fregly, the first with further properties."""
+    text = (DATA / "muscles.osim").read_text("utf-8")
+    text = text.replace("Thelen2003Muscle", "DeGrooteFregly2016Muscle")
+    return text.replace("<max_isometric_force>", f"{keys}<max_isometric_force>", 1)
+
+
+def test_an_unknown_mode_of_a_tendon_is_reported_with_those_that_exist(tmp_path):
+    key = "tendon_compliance_dynamics_mode"
+    (tmp_path / "m.osim").write_text(with_smooth_muscles(f"<{key}>both</{key}>"), "utf-8")
+    with pytest.raises(SceneError, match="must be explicit or implicit, got 'both'; correct it"):
+        read_model(tmp_path / "m.osim")
 
 
 def test_a_spring_on_a_coordinate_is_that_of_opensim(tmp_path):
