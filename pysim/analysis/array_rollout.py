@@ -82,7 +82,7 @@ class ArrayRollout:
         The parameters of the worlds are those of the steps meanwhile.
         """
         run, model = self._run, self._run.scene.model
-        q_bar, v_bar = (x.reshape(own.shape) for x, own in ((q_bar, run.q), (v_bar, run.v)))
+        q_bar, v_bar = q_bar.reshape(run.q.shape), v_bar.reshape(run.v.shape)
         written = run.worlds.parameters
         now = written.save(run.every)
         written.load(self._numbers, run.every)
@@ -92,12 +92,12 @@ class ArrayRollout:
                 bars, controls = run.backward(
                     self._kept, self._stride, along_motions(model, run.q, q_bar), v_bar
                 )
-            found = run.result(np.zeros(run.count), (bars, controls), parameters)
+            cotangents = run.result(np.zeros(run.count), (bars, controls), parameters)
         finally:
             written.load(now, run.every)
-        own = np.zeros(0) if found.controls is None else found.controls
-        q = by_numbers(model, self._start, found.q)
-        return Cotangents(q, found.v, own, found.parameters)
+        of_controls = np.zeros(0) if cotangents.controls is None else cotangents.controls
+        q = by_numbers(model, self._start, cotangents.q)
+        return Cotangents(q, cotangents.v, of_controls, cotangents.parameters)
 
 
 def by_numbers(model: Model, q: Array, along: Array) -> Array:

@@ -242,18 +242,18 @@ class ParameterPaths:
             f"{problem}{remedy or f'; they are those of {kinds}'}; for others load scenes with pysim.load_scenes",
         )
 
-    def _named(self, where: str, known: dict[str, int], prefix: str, word: str) -> str:
+    def _named(self, where: str, names: dict[str, int], prefix: str, word: str) -> str:
         """Return the full name of a part."""
         for name in (prefix + word, word):
-            if name in known:
+            if name in names:
                 return name
-        ends = [name for name in known if name.endswith(f"/{word}") and name.startswith(prefix)]
+        ends = [name for name in names if name.endswith(f"/{word}") and name.startswith(prefix)]
         if len(ends) == 1:
             return ends[0]
         if ends:
             problem = f"{word!r} is the name of {', '.join(map(repr, ends))}"
             raise SimulationError(where, f"{problem}; write model.NAME before it")
-        hint = did_you_mean(word, known) or "; see list(worlds.parameters)"
+        hint = did_you_mean(word, names) or "; see list(worlds.parameters)"
         raise UnknownSimulationNameError(where, f"nothing is named {word!r}{hint}")
 
     def _gravity(self, path: str, rest: list[str]) -> Parameter:

@@ -80,7 +80,7 @@ class VariedScene:
 
     def changed(
         self,
-        known: Mapping[str, Parameter],
+        parameters: Mapping[str, Parameter],
         values: Mapping[str, Array],
         written: set[str],
         count: int,
@@ -88,24 +88,24 @@ class VariedScene:
         """Return the engine's numbers that follow from the parameters that were written.
 
         Args:
-            known: parameters by name.
+            parameters: by name.
             values: of all parameters that worlds have, (k, size).
             written: names of those that were written.
             count: k.
         """
         changes: list[Changed] = []
-        if any(known[name].of_whole_scene for name in written):
-            return self._of_scenes(known, values, count)
-        kinds = {known[name].kind for name in written}
+        if any(parameters[name].of_whole_scene for name in written):
+            return self._of_scenes(parameters, values, count)
+        kinds = {parameters[name].kind for name in written}
         theta: dict[int, Array] = {}
         ratios: dict[int, Array] = {}
         if kinds & {"body", "gravity", "materials", "contact"}:
-            theta, ratios = self._theta(known, values, count)
+            theta, ratios = self._theta(parameters, values, count)
         if "body" in kinds:
             touched = {
-                self.numbers.carrier(known[name].part)
+                self.numbers.carrier(parameters[name].part)
                 for name in written
-                if known[name].kind == "body"
+                if parameters[name].kind == "body"
             }
             changed = self.numbers.inertias(sorted(touched), theta, ratios, count)
             changes += changed
@@ -117,29 +117,29 @@ class VariedScene:
         changes += [
             change
             for name in written
-            if known[name].kind == "joint"
-            for change in self._joint(known[name], values[name])
+            if parameters[name].kind == "joint"
+            for change in self._joint(parameters[name], values[name])
         ]
-        for at in {known[name].part for name in written if known[name].kind == "rod"}:
-            changes += self._rod(at, known, values, count)
-        elements = [name for name in written if known[name].kind == "element"]
+        for at in {parameters[name].part for name in written if parameters[name].kind == "rod"}:
+            changes += self._rod(at, parameters, values, count)
+        elements = [name for name in written if parameters[name].kind == "element"]
         if elements:
             assert self._fields is not None
             changes += self._fields.changed(values, elements)
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
-            changes += self._laws(known, values, theta, count)
+            changes += self._laws(parameters, values, theta, count)
         return changes
 
     def _of_scenes(
-        self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+        self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
     ) -> list[Changed]:
         """Return the numbers in which scenes differ that are read again for their lengths."""
-        names = [name for name in values if known[name].of_whole_scene]
+        names = [name for name in values if parameters[name].of_whole_scene]
         if any(values[name].dtype == object for name in names):
             problem = "the scene is read again for each value"
             raise SimulationError(f"parameters: {', '.join(names)}", f"{problem}; leave it out")
         scenes = [
-            self.compiled_open({known[name]: x[k] for name, x in values.items()})
+            self.compiled_open({parameters[name]: x[k] for name, x in values.items()})
             for k in range(count)
         ]
         rows = np.array([numbers_of(scene).numbers for scene in scenes])
@@ -149,7 +149,7 @@ class VariedScene:
     # ---------------------------------------------------------------------------------------------------- bodies
 
     def _theta(
-        self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+        self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
     ) -> tuple[dict[int, Array], dict[int, Array]]:
         """Return θ (k, 10) of the bodies that have numbers of their own, and ratios (k,) of those that are scaled.
 
@@ -158,7 +158,7 @@ class VariedScene:
         written: dict[int, dict[str, Array]] = {}
         mass: dict[int, Array] = {}
         for name, numbers in values.items():
-            parameter = known[name]
+            parameter = parameters[name]
             if parameter.kind == "body":
                 if parameter.field == "mass":
                     mass[parameter.part] = numbers
@@ -182,21 +182,21 @@ class VariedScene:
         found.update(zip(scaled, theta, strict=True))
         return found, dict(zip(scaled, ratio, strict=True))
 
-    def _theta_of(self, k: int, given: Mapping[str, Array], count: int) -> Array:
+    def _theta_of(self, k: int, written: Mapping[str, Array], count: int) -> Array:
         """Return θ (k, 10) of a body from its mass, centre of mass and inertia about that."""
         theta = self._scene.spec.model.bodies[k].theta
         ratio = np.ones((count, 1))
-        if "mass" in given:
-            ratio = given["mass"] / theta[0]
+        if "mass" in written:
+            ratio = written["mass"] / theta[0]
         scales = (
-            "inertia" not in given
+            "inertia" not in written
             and self._scene.spec.model.bodies[k].name not in self._given_inertias
         )
-        mass = given["mass"][:, 0] if "mass" in given else np.full(count, theta[0])
-        com = given["com"] if "com" in given else np.tile(centers(theta), (count, 1))
+        mass = written["mass"][:, 0] if "mass" in written else np.full(count, theta[0])
+        com = written["com"] if "com" in written else np.tile(centers(theta), (count, 1))
         tensor = np.tile(central_inertia(theta), (count, 1, 1))
-        if "inertia" in given:
-            xx, yy, zz, xy, yz, xz = given["inertia"].T
+        if "inertia" in written:
+            xx, yy, zz, xy, yz, xz = written["inertia"].T
             rows = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1)
             tensor = rows.reshape(count, 3, 3)
         elif scales:
@@ -204,11 +204,11 @@ class VariedScene:
         square = com[:, 0] * com[:, 0] + com[:, 1] * com[:, 1] + com[:, 2] * com[:, 2]
         shift = square[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
         about = tensor + mass[:, None, None] * shift
-        found = np.empty_like(about, shape=(count, 10))
-        found[:, 0], found[:, 1:4] = mass, mass[:, None] * com
+        theta_of_worlds = np.empty_like(about, shape=(count, 10))
+        theta_of_worlds[:, 0], theta_of_worlds[:, 1:4] = mass, mass[:, None] * com
         for n, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
-            found[:, 4 + n] = about[:, i, j]
-        return found
+            theta_of_worlds[:, 4 + n] = about[:, i, j]
+        return theta_of_worlds
 
     @cached_property
     def _given_inertias(self) -> frozenset[str]:
@@ -253,32 +253,32 @@ class VariedScene:
         return self.numbers.passive(parameter.part, parameter.field, values)
 
     def _rod(
-        self, at: int, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+        self, at: int, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
     ) -> list[Changed]:
         """Return the springs and dampers of the hinges of a rod."""
         index = {joint.name: k for k, joint in enumerate(self._scene.model.joints)}
         return [
             change
-            for name, field, numbers in self._hinges(at, known, values, count)
+            for name, field, numbers in self._hinges(at, parameters, values, count)
             for change in self.numbers.passive(index[name], field, numbers)
         ]
 
     def _hinges(
-        self, at: int, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+        self, at: int, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, str, Array]]:
         """Yield joints of a rod with a field and its numbers (k, nv) that follow from EI, GJ and damping."""
         rod = self._scene.spec.model.rods[at]
-        given = {
-            p.field: values[p.name] for p in known.values() if p.kind == "rod" and p.part == at
+        fields = {
+            p.field: values[p.name] for p in parameters.values() if p.kind == "rod" and p.part == at
         }
-        tau = given.get("damping", np.full((count, 1), rod.damping))
+        tau = fields.get("damping", np.full((count, 1), rod.damping))
         if rod.EI is None or rod.GJ is None:
             joints = {joint.name: joint for joint in self._scene.model.joints}
             for name in rod.hinges:
                 yield name, "damping", tau * joints[name].stiffness
             return
-        EI = given.get("EI", np.tile(rod.EI, (count, 1)))
-        GJ = given.get("GJ", np.full((count, 1), rod.GJ))
+        EI = fields.get("EI", np.tile(rod.EI, (count, 1)))
+        GJ = fields.get("GJ", np.full((count, 1), rod.GJ))
         for k, name in enumerate(rod.hinges):
             K = rod.spring(k, EI, GJ)
             yield name, "stiffness", K
@@ -288,7 +288,7 @@ class VariedScene:
 
     def _laws(
         self,
-        known: Mapping[str, Parameter],
+        parameters: Mapping[str, Parameter],
         values: Mapping[str, Array],
         theta: Mapping[int, Array],
         count: int,
@@ -299,9 +299,9 @@ class VariedScene:
         if contacts is None or spec is None or not contacts.shapes:
             return []
         surfaces = {
-            known[name]: own[:, 0]
-            for name, own in values.items()
-            if known[name].kind in ("materials", "contact")
+            parameters[name]: numbers[:, 0]
+            for name, numbers in values.items()
+            if parameters[name].kind in ("materials", "contact")
         }
         gravity = values.get("gravity")
         size = self._gravity if gravity is None else row_norms(gravity)
@@ -311,8 +311,8 @@ class VariedScene:
             self._masses(theta),
             np.broadcast_to(size, count, subok=True),
         )
-        own = laws[self._laws_of_worlds.group_of[:, None], _LAW]
-        return [Changed(self._law_places, own.reshape(-1, count).T)]
+        numbers = laws[self._laws_of_worlds.group_of[:, None], _LAW]
+        return [Changed(self._law_places, numbers.reshape(-1, count).T)]
 
     @cached_property
     def _gravity(self) -> np.floating[Any]:
@@ -416,10 +416,10 @@ class VariedScene:
     def _spec(self, values: Mapping[Parameter, Array]) -> SceneSpec:
         """Return the specification with values (size,) of what is no field of an element."""
         spec, model = self._scene.spec, self._scene.spec.model
-        known = {p.name: p for p in values}
+        parameters = {p.name: p for p in values}
         rows = {p.name: value[None] for p, value in values.items()}
         bodies, joints = list(model.bodies), list(model.joints)
-        for k, theta in self._theta(known, rows, 1)[0].items():
+        for k, theta in self._theta(parameters, rows, 1)[0].items():
             bodies[k] = with_fields(bodies[k], theta=theta[0])
         index = {joint.name: k for k, joint in enumerate(joints)}
         for p, value in values.items():
@@ -428,21 +428,21 @@ class VariedScene:
                 joints[k] = with_fields(joints[k], **{p.field: value.copy()})
         rods = list(model.rods)
         for at in {p.part for p in values if p.kind == "rod"}:
-            given = {
+            fields = {
                 p.field: value.tolist()
                 for p, value in values.items()
                 if p.kind == "rod" and p.part == at
             }
-            given = {key: tuple(x) if key == "EI" else x[0] for key, x in given.items()}
-            rods[at] = replace(rods[at], **given)
-            for name, field, numbers in self._hinges(at, known, rows, 1):
+            fields = {key: tuple(x) if key == "EI" else x[0] for key, x in fields.items()}
+            rods[at] = replace(rods[at], **fields)
+            for name, field, numbers in self._hinges(at, parameters, rows, 1):
                 joints[index[name]] = with_fields(joints[index[name]], **{field: numbers[0].copy()})
         contacts = model.contacts
         surfaces = {p: float(value[0]) for p, value in values.items() if p.fields}
         if contacts is not None and surfaces:
             contacts = with_surfaces(contacts, surfaces)
         gravity = next((value for p, value in values.items() if p.kind == "gravity"), model.gravity)
-        own = with_fields(
+        changed = with_fields(
             model,
             bodies=tuple(bodies),
             joints=tuple(joints),
@@ -450,7 +450,7 @@ class VariedScene:
             contacts=contacts,
             gravity=gravity,
         )
-        return with_fields(spec, model=own)
+        return with_fields(spec, model=changed)
 
 
 def row_norms(rows: Array) -> Array:
