@@ -158,7 +158,7 @@ class _States:
             *(f"{kind}.{name}" for kind in "qv" for name in known),
             *(f"deflection[{k}].{axis}" for k in sorted(self._points) for axis in "xyz"),
             *(f"turning[{k}].{axis}" for k in range(self._turnings // 3) for axis in "xyz"),
-            *(f"deflection.{known[v]}" for v in self._frictions.values()),
+            *(f"deflection.{name}" for name in self._frictions.values()),
             *self._elements.values(),
         ]
 
@@ -184,9 +184,11 @@ class _States:
         return array[: run.count * run.rows].reshape(run.count, run.rows, -1)
 
 
-def _frictions(scene: Scene) -> dict[int, int]:
-    """Return the coordinates of v that have dry friction, by their numbers among the laws of coordinates."""
+def _frictions(scene: Scene) -> dict[int, str]:
+    """Return names of the tree's coordinates that have dry friction, by their numbers among the laws."""
     assert scene.contacts is not None
-    laws = ModelNumbers(scene.model, scene.contacts.engine).coordinate_laws
-    friction = np.concatenate([np.zeros(0), *(joint.friction for joint in scene.model.joints)])
-    return {law: v for v, law in laws.items() if friction[v] > 0}
+    model = scene.model
+    laws = ModelNumbers(model, scene.contacts.engine).coordinate_laws
+    friction = np.concatenate([np.zeros(0), *(joint.friction for joint in model.joints)])
+    names = model.tree_velocity_names
+    return {law: names[v] for v, law in laws.items() if friction[v] > 0}

@@ -217,6 +217,11 @@ class Model(AttributesByHabit, _engine.Model):
         return self._names("v_names", self.joint_nv)
 
     @cached_property
+    def tree_velocity_names(self) -> tuple[str, ...]:
+        """Name of every velocity of the tree, those of joints that follow others among them."""
+        return self._names("v_names", tuple(kind.nv for kind in self._types))
+
+    @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every number of q (nq)."""
         return self._units("q_units", self.joint_nq)

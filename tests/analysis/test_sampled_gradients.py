@@ -255,6 +255,25 @@ def test_a_robot_on_its_feet_has_the_gradient_through_its_policy(tmp_path: Path)
     assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
 
 
+def test_deflections_of_mimic_joints_are_states_of_a_step(tmp_path: Path) -> None:
+    follows = 'friction = 0.05\nmimic = { joint = "shoulder", ratio = -0.5 }\n'
+    text = ARM.replace("start = -0.6\n", "").replace("damping = 0.1\n", follows)
+    worlds = pysim.Worlds(scene_of(tmp_path, text, passes=1), 1)
+    worlds.step(steps=3)
+    found = pysim.step_derivatives(worlds)
+    assert found.states == ("q.shoulder", "v.shoulder", "deflection.elbow")
+    saved, size = worlds.save(), 1e-4
+    change = np.zeros((2, 2))
+    for i in range(2):
+        for k, weight in WEIGHTS.items():
+            worlds.load(saved)
+            worlds.q[0] += k * size * (i == 0)
+            worlds.v[0] += k * size * (i == 1)
+            worlds.step(steps=1)
+            change[:, i] += weight * np.concatenate([worlds.q[0], worlds.v[0]]) / 60 / size
+    assert np.abs(found.A[0, :2, :2] - change).max() < 1e-8
+
+
 def test_a_gripper_with_a_mimic_joint_has_the_gradient_of_differences(tmp_path: Path) -> None:
     path = Path(pysim.__file__).parents[1] / "scenes/gripper.toml"
     text = path.read_text("utf-8").split("[simulation]")[0]
