@@ -38,7 +38,6 @@ from pysim.diagnosis.world_monitor import (
     warn_of_unstable_worlds,
 )
 from pysim.errors import (
-    ModelError,
     Named,
     PysimWarning,
     SimulationError,
@@ -59,7 +58,7 @@ from pysim.worlds.failure import Status
 from pysim.worlds.loading import Scene, with_settings
 from pysim.worlds.saved_worlds import load_worlds, number_saved, save_worlds
 from pysim.worlds.signal_runs import signals_of_states
-from pysim.worlds.varied_numbers import alike
+from pysim.worlds.varied_numbers import alike, check_alike
 from pysim.worlds.world_parameters import WorldParameters
 from pysim.worlds.world_records import WorldRecords
 
@@ -200,7 +199,7 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     """
     one = isinstance(scenes, Scene)
     given = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    _check_alike(given)
+    check_alike(given, _SAME, "run it in a separate call")
     adjusted = [_adjusted(scene, request) for scene in given]
     warn_of_worlds(adjusted, warn_of_scene, stacklevel=4)
     worlds, groups = _worlds(adjusted, request)
@@ -224,20 +223,6 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     if worlds.scenes[0].contacts is None:
         warn_of_unstable_worlds(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
     return _without_axis(run) if alone else run
-
-
-def _check_alike(scenes: list[Scene]) -> None:
-    for k, scene in enumerate(scenes[1:], 1):
-        if difference := scenes[0].model.structure_difference(scene.model):
-            problem = f"differs from scene[0] in structure: {difference}; run it in a separate call"
-            raise ModelError(f"scene[{k}]", problem)
-        for key in _SAME:
-            own, first = getattr(scene.settings, key), getattr(scenes[0].settings, key)
-            if own != first:
-                problem = (
-                    f"{key} is {own}, but {first} in scene[0]; run this scene in a separate call"
-                )
-                raise SimulationError(f"scene[{k}]", problem)
 
 
 def _adjusted(scene: Scene, request: Request) -> Scene:

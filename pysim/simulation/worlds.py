@@ -50,8 +50,9 @@ from pysim.worlds.failed_worlds import checked_on_failure, failed_world
 from pysim.worlds.failure import Status
 from pysim.worlds.loading import Scene, compile_scene, with_settings
 from pysim.worlds.saved_worlds import controllers_of, load_parts, load_worlds, save_worlds
+from pysim.worlds.varied_numbers import check_alike
 from pysim.worlds.world_inputs import Inputs
-from pysim.worlds.world_parameters import WorldParameters, check_alike
+from pysim.worlds.world_parameters import WorldParameters
 from pysim.worlds.world_records import WorldRecords, quaternion_fault
 from pysim.worlds.world_rows import WorldRows, rows_of_steps
 from pysim.worlds.world_signals import Signals
@@ -71,6 +72,8 @@ OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 MOST = 2**31 - 1  # worlds, and steps of a call
+# settings of all scenes of a list
+SAME = ("integrator", "step", "parameters", "slip_speed", "contact_law", "on_failure")
 KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
 
 
@@ -133,7 +136,7 @@ class Worlds(AttributesByHabit):
         selection = selection.astype(np.intp)
         number = _precision(dtype)
         if scenes:
-            check_alike([own, *scenes[1:]])
+            check_alike([own, *scenes[1:]], SAME, "give it Worlds of its own")
             scenes = [own, *(with_controls(other)[0] for other in scenes[1:])]
         warn_of_scene(own)
         self._scene, self._threads = own, threads

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pysim import _engine
+from pysim.errors import ModelError, SimulationError
 from pysim.integrators import find_integrator
 from pysim.typing import Array
 from pysim.worlds.python_stepping import runs_in_python
@@ -75,6 +76,25 @@ def digest_of(scene: Scene) -> float:
     """Return a whole number by which scenes with other numbers differ."""
     numbers = numbers_of(scene).numbers
     return float(int.from_bytes(hashlib.blake2b(numbers.tobytes(), digest_size=6).digest()))
+
+
+def check_alike(scenes: Sequence[Scene], settings: Sequence[str], remedy: str) -> None:
+    """Reject scenes whose structure or settings of these names differ from those of the first one.
+
+    Raises:
+        ModelError: a model differs in structure.
+        SimulationError: a setting differs.
+    """
+    first = scenes[0]
+    for k, scene in enumerate(scenes[1:], 1):
+        if difference := first.model.structure_difference(scene.model):
+            problem = f"differs from scene[0] in structure: {difference}"
+            raise ModelError(f"scene[{k}]", f"{problem}; {remedy}")
+        for name in settings:
+            value, other = getattr(scene.settings, name), getattr(first.settings, name)
+            if value != other:
+                problem = f"{name} is {value}, but {other} in scene[0]"
+                raise SimulationError(f"scene[{k}]", f"{problem}; {remedy}")
 
 
 def alike(scenes: Sequence[Scene]) -> list[tuple[NDArray[np.intp], list[SceneNumbers]]]:

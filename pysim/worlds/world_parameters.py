@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import ModelError, SimulationError
+from pysim.errors import SimulationError
 from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
 from pysim.worlds.element_fields import check_field
@@ -92,32 +92,6 @@ class _Block:
         used = len(numbers)
         inside = (numbers >= self._low[:used]) & (numbers <= self._high[:used])
         return bool(inside.all())
-
-
-def check_alike(scenes: Sequence[Scene]) -> None:
-    """Reject scenes whose structure or settings differ from those of the first one.
-
-    Raises:
-        ModelError: a model differs in structure.
-        SimulationError: a setting differs.
-    """
-    first = scenes[0]
-    for k, scene in enumerate(scenes[1:], 1):
-        if difference := first.model.structure_difference(scene.model):
-            problem = f"differs from scene[0] in structure: {difference}"
-            raise ModelError(f"scene[{k}]", f"{problem}; give it Worlds of its own")
-        for name in (
-            "integrator",
-            "step",
-            "parameters",
-            "slip_speed",
-            "contact_law",
-            "on_failure",
-        ):
-            own, other = getattr(scene.settings, name), getattr(first.settings, name)
-            if own != other:
-                problem = f"{name} is {own}, but {other} in scene[0]"
-                raise SimulationError(f"scene[{k}]", f"{problem}; give it Worlds of its own")
 
 
 class WorldParameters(Mapping[str, Any]):

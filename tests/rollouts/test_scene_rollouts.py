@@ -296,9 +296,7 @@ def test_a_state_or_signals_belong_to_scenes() -> None:
 def test_scenes_that_run_otherwise_or_differ_in_structure_are_rejected() -> None:
     scene = scene_of("driven_pendulum")
     other = scene_of("driven_pendulum", **{"simulation.step": 2e-3})
-    text = (
-        r"^scene\[1\]: step is 0.002, but 0.001 in scene\[0\]; run this scene in a separate call$"
-    )
+    text = r"^scene\[1\]: step is 0.002, but 0.001 in scene\[0\]; run it in a separate call$"
     with pytest.raises(SimulationError, match=text):
         pysim.rollout([scene, other])
     with pytest.raises(ModelError, match=r"^scene\[1\]: differs from scene\[0\] in structure: "):
