@@ -250,7 +250,7 @@ class _FirstWorld:
             )
         actuators = parts.get("actuators", spec.actuators)
         blocks = parts.get("blocks", spec.blocks)
-        moves = bool(tables["joint"] or tables["model"])
+        moves = any(a is not b for a, b in zip(joints, self.read.bare.joints, strict=True))
         if (actuators or blocks) and (moves or len(parts) > 1):
             loads = drive_loads(joints, actuators, blocks, spec.settings.duration)
             if not same_loads(loads, demand.loads):
