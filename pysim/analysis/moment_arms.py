@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from pysim.mechanism.joint_description import TraceCache
     from pysim.mechanism.model import Model
     from pysim.scene.spec import PathPart
     from pysim.typing import Array
@@ -70,9 +71,15 @@ def moment_arms(
 
 
 def path_slopes(
-    model: Model, paths: Mapping[str, tuple[PathPart, ...]], q: Array
+    model: Model,
+    paths: Mapping[str, tuple[PathPart, ...]],
+    q: Array,
+    cache: TraceCache | None = None,
 ) -> tuple[Array, Array]:
-    """Return the lengths (n, paths) [m] of paths, and their slopes ∂L/∂q (n, paths, nv)."""
+    """Return the lengths (n, paths) [m] of paths, and their slopes ∂L/∂q (n, paths, nv).
+
+    Plugins in the `cache` are not traced and checked again.
+    """
     n, nv = len(q), model.nv
     if not paths:
         return np.zeros((n, 0)), np.zeros((n, 0, nv))
@@ -91,7 +98,8 @@ def path_slopes(
             "",
             Path(spec.where),
             blocks=blocks,
-        )
+        ),
+        cache,
     )
     rows, unit = np.repeat(q, nv, axis=0), np.tile(np.eye(nv), (n, 1))
     lengths = [f"{block.name}.length" for block in blocks]

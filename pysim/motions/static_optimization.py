@@ -25,6 +25,7 @@ from pysim.elements.force import SPRING, find_force
 from pysim.elements.library.muscle import Muscle
 from pysim.errors import TrajectoryError, did_you_mean
 from pysim.loops import constraint_jacobian
+from pysim.mechanism.joint_description import TraceCache
 from pysim.motions.generalized_forces import forces_of_motion, smooth_motion
 from pysim.typing import Array
 from pysim.worlds.loading import compile_model
@@ -88,11 +89,13 @@ def static_optimization(
     strengths = _strengths(model, reserves)
     t = np.asarray(times, float)
     others = tuple(force for force in model.spec.forces if not _is_muscle(force))
-    bare = compile_model(replace(model.spec, forces=others, blocks=()))
+    cache = TraceCache()
+    bare = compile_model(replace(model.spec, forces=others, blocks=()), cache)
     placed, v, acceleration = smooth_motion(bare, t, q, cutoff)
     tau = forces_of_motion(bare, placed, v, acceleration, loads)
     tau = tau - np.asarray(passive_forces(bare, placed, v))
-    lengths, slopes = path_slopes(bare, {force.name: force.path for force in muscles}, placed)
+    paths = {force.name: force.path for force in muscles}
+    lengths, slopes = path_slopes(bare, paths, placed, cache)
     rates = np.einsum("nmj,nj->nm", slopes, v)
     strongest = np.empty_like(lengths)
     least = np.empty(len(muscles))

@@ -18,6 +18,8 @@ from pysim.tracing.piecewise import piecewise
 from pysim.typing import Array
 
 ARRAY_STEPS = 40  # of Newton's method and bisection for arrays of numbers
+ENOUGH = 1e-14  # change of the parameter at which they end
+BINOMIALS = [[(-1) ** (i + j) * comb(j, i) for i in range(j + 1)] for j in range(6)]
 Point = tuple[float, float, float]  # x, y, and the slope there
 
 
@@ -85,9 +87,9 @@ class BezierCurve:
             newton = s - over / np.where(slope > 0, slope, np.inf)
             inside = (newton >= lower) & (newton <= upper) & (slope > 0)
             following = np.where(over == 0, s, np.where(inside, newton, 0.5 * (lower + upper)))
-            if np.array_equal(following, s):
+            step, s = np.abs(following - s), following
+            if (step <= ENOUGH).all():
                 break
-            s = following
         return _horner(of_y, s)
 
 
@@ -123,7 +125,7 @@ def _powers(points: Array) -> Array:
     """Return the coefficients of a quintic's powers, the lowest first, from its Bézier points."""
     return np.array(
         [
-            comb(5, j) * sum((-1) ** (i + j) * comb(j, i) * points[i] for i in range(j + 1))
-            for j in range(6)
+            comb(5, j) * sum(factor * points[i] for i, factor in enumerate(factors))
+            for j, factors in enumerate(BINOMIALS)
         ]
     )
