@@ -125,7 +125,9 @@ Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
   const S r = all<S>(point.radii[0]);
   const Vec3<S> side = spatial::all3<S>(point.side);
   if (point.kind == PathKind::sphere) return over_sphere<S, with_curvature>(a, b, r, side);
-  if (point.kind == PathKind::cylinder) return over_cylinder<S, with_curvature>(a, b, r, side);
+  if (point.kind == PathKind::cylinder) {
+    return over_cylinder<S, with_curvature>(a, b, r, side, all<S>(point.upper));
+  }
   if (point.kind == PathKind::ellipsoid) {
     return over_ellipsoid<S, with_curvature>(a, b, spatial::all3<S>(point.radii), side);
   }

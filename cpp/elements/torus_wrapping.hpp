@@ -125,7 +125,7 @@ Wrap<S> through_torus(const Vec3<S>& a, const Vec3<S>& b, S R, S r) {
   // the cylinder's axes are e_ρ, z and −e_φ
   const auto turned = [&](const Vec3<S>& v) { return Vec3<S>{dot(v, out) - R, v.z, -dot(v, round)}; };
   const Vec3<S> A = turned(a), B = turned(b);
-  const Wrap<S> tube = over_cylinder<S, false>(A, B, r, {-one, o, o});
+  const Wrap<S> tube = over_cylinder<S, false>(A, B, r, {-one, o, o}, all<S>(Real(1e30)));
   const Round<S> touching = {tube.touches, {}, {}, o, o, o, o, o};
   const CurvatureTerm<S> none = no_curvature<S>();
   if (!simd::any(tube.touches)) return assembled<S, with_curvature>(touching, a, b, a, b, o, none, none);

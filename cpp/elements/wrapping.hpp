@@ -150,15 +150,18 @@ CurvatureTerm<S> no_curvature() {
   return {zero3<S>(), zero3<S>(), o, o, o};
 }
 
+/// `half` is half of the cylinder's length: a path whose points of tangency are both beyond its ends does not
+/// touch it.
 template <class S, bool with_curvature>
-Wrap<S> over_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side) {
+Wrap<S> over_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side, S half) {
   const S o = all<S>(0), one = all<S>(1), tiny = all<S>(typename S::Real(1e-30));
   const auto flat = [o](const Vec3<S>& x) { return Vec3<S>{x.x, x.y, o}; };
-  const Round<S> round = around_circle<S>(flat(a), flat(b), r, flat(side));
+  Round<S> round = around_circle<S>(flat(a), flat(b), r, flat(side));
   const S planar = max(round.tangent_a + round.arc + round.tangent_b, tiny);
   const S z = b.z - a.z, slope = z / planar, L = sqrt(fma(planar, planar, z * z));
   const Vec3<S> P = {round.P.x, round.P.y, fma(slope, round.tangent_a, a.z)};
   const Vec3<S> Q = {round.Q.x, round.Q.y, fnma(slope, round.tangent_b, b.z)};
+  round.touches = round.touches & ((abs(P.z) <= half) | (abs(Q.z) <= half));
   const S incline = L / planar, rise = z / L, run = planar / L;
   const Vec3<S> u_a = normalised(flat(a) - round.P), u_b = normalised(flat(b) - round.Q);
   const Vec3<S> f = {rise * u_a.x, rise * u_a.y, run}, g = {rise * u_b.x, rise * u_b.y, -run};

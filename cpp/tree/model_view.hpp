@@ -356,7 +356,7 @@ struct PathPoint {
   Real axes[9];   ///< of the obstacle, column-major; z is the axis of a cylinder
   Real radii[3];  ///< [m] of the obstacle: a radius three times, semi-axes, or of a ring and its tube twice
   Real side[3];   ///< direction in its axes in which the path passes; 0 for the shorter side
-  Real lower, upper;  ///< range of the coordinate
+  Real lower, upper;  ///< range of the coordinate; of z in which a cylinder is touched
   Real multiplicity;  ///< of a point: strands of the path from the point before, 0 for none
 
   template <class F, class... Records>

@@ -41,6 +41,8 @@ def compile_path(
                 problem = f"{part.coordinate!r} is a velocity, whose position is no single number"
                 raise ModelError(where, f"{problem}; name another coordinate for the point")
         kind = f"inside_{part.kind}" if part.inside else part.kind
+        is_cylinder = part.kind == "cylinder"
+        ends = (-part.length / 2, part.length / 2) if is_cylinder else (part.above, part.below)
         points.append(
             PathPoint(
                 body,
@@ -49,8 +51,7 @@ def compile_path(
                 part.radii,
                 part.side,
                 q,
-                part.above,
-                part.below,
+                *ends,
                 *([part.multiplicity] if part.multiplicity != 1 else []),
             )
         )

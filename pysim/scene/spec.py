@@ -219,6 +219,7 @@ class PathPart:
     multiplicity: float = 1.0  # of a point: strands from the point before, 0 for none
     semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid, in its axes
     tube: float = 0.0  # [m] radius of the tube of a torus
+    length: float = math.inf  # [m] of a cylinder, beyond which it is not touched
 
     def __post_init__(self) -> None:
         if self.at.shape == (3,):

@@ -6,9 +6,9 @@ One entry for each joint, loop, force, actuator along a path, moving body, rod a
 
 `points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. If some of them are
 obstacles or conditional points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
-`radius`, `side` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops have
-`frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one; a hinge within a rod has its
-name as `rod`. A force between two frames has
+`radius`, `side`, `length` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops
+have `frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one; a hinge within a rod has
+its name as `rod`. A force between two frames has
 the `frame` on its second body in whose axes its wrench is recorded. The other keys are numbers of
 the specification: the stiffness, the damping and the natural length of a force, `normal` and `offset` of a ground,
 `theta` (10,) of a moving body. A rod's are in frame A of its beginning, without stress: `line`, points of its centre
@@ -179,6 +179,8 @@ class _Placed:
             size = {"semi_axes": list(part.semi_axes)}
         elif part.kind == "torus":
             size["tube"] = part.tube
+        elif np.isfinite(part.length):
+            size["length"] = part.length
         inside = {"inside": True} if part.inside else {}
         return {"kind": part.kind, "pose": pose, "side": list(part.side)} | size | inside
 

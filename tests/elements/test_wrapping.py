@@ -441,3 +441,44 @@ def test_wrong_parts_of_a_path_are_reported(tmp_path, path, problem):
     with pytest.raises(SceneError) as caught:
         scene_of(tmp_path, text)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("side", [None, [0.0, 1.0, 0.0]])
+def test_a_cylinder_is_not_touched_beyond_both_of_its_ends(tmp_path, side):
+    """The path over an endless cylinder where a point of contact is between the ends, else the straight line."""
+    rng, radius, long = np.random.default_rng(9), 0.3, 0.8
+    angles = np.linspace(-0.6, 0.6, 9)
+    counts = [0, 0]
+    for _ in range(4):
+        a, b = np.array([-1.0, 0.1, 0.0]), np.array([1.1, 0.05, 0.0])
+        a[2], b[2] = rng.uniform(-0.9, 0.9, 2)
+        obstacle = {"body": "link", "cylinder": radius, "length": long}
+        if side is not None:
+            obstacle["side"] = side
+        ends = [{"body": "world", "point": p.tolist()} for p in (a, b)]
+        path = [ends[0], obstacle, ends[1]]
+        length, slope = lengths_and_slopes(tmp_path, link([0, 1, 0]) + distance(path), angles)
+        for k, angle in enumerate(angles):
+            R = rotation(angle * np.array([0, 1, 0]))
+            first, last = R.T @ a, R.T @ b
+            parts = wrapping.around_circle(first[:2], last[:2], radius, None)
+            assert parts is not None
+            rise = (last[2] - first[2]) / sum(parts)
+            heights = first[2] + rise * parts[0], last[2] - rise * parts[1]
+            is_touched = min(map(abs, heights)) <= long / 2
+            counts[int(is_touched)] += 1
+            wanted = wrapping.over_cylinder(first, last, radius)
+            wanted = wanted if is_touched else float(np.linalg.norm(b - a))
+            np.testing.assert_allclose(length[k], wanted, rtol=1e-12)
+            assert is_touched or abs(slope[k]) < 1e-12
+    assert min(counts) > 5
+
+
+def test_a_length_without_a_cylinder_is_reported(tmp_path):
+    ends = [{"body": "world", "point": [x, 0.0, 0.5]} for x in (-1.0, 1.0)]
+    for obstacle in ({"sphere": 0.1}, {"cylinder": 0.1, "inside": True}):
+        part = {"body": "link", "length": 0.5, **obstacle}
+        with pytest.raises(
+            SceneError, match="has length, which belongs to a cylinder to wrap over"
+        ):
+            scene_of(tmp_path, link([0, 1, 0]) + distance([ends[0], part, ends[1]]))

@@ -23,6 +23,7 @@ OBSTACLES = {
     "sphere": '{ body = "world", sphere = 0.3, at = { xyz = [0, 0, 0.1] } }',
     "sphere_below": '{ body = "world", sphere = 0.3, side = [0, 0, -1] }',
     "cylinder": '{ body = "world", cylinder = 0.3, at = { rpy = [1.2, 0.3, 0] } }',
+    "cylinder_short": '{ body = "world", cylinder = 0.3, length = 0.2, at = { rpy = [1.2, 0.3, 0] } }',
     "cylinder_far": '{ body = "world", cylinder = 0.2, at = { rpy = [1.4, 0, 0] }, side = [0, -1, 0] }',
     "conditional": '{ body = "world", point = [0, 0, 0.5], when = { coordinate = "slide", above = 0.0 } }',
     "ring": '{ body = "world", cylinder = 0.1, at = { xyz = [0, 0, 0.4], rpy = [1.4, 0.2, 0] }, inside = true }',

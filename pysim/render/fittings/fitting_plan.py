@@ -180,6 +180,7 @@ class Planner:
                 self._add_fixed(point.body, scaled, "ball", (1.0,))
             elif point.kind == "cylinder":
                 half = max(self._reach_along(point, points), 0.2 * point.radius)
+                half = min(half, point.length / 2)
                 self._add_fixed(point.body, point.pose, "pulley", (point.radius, half))
             if point.body < 0:
                 around = np.concatenate([np.eye(3), -np.eye(3)]) * point.reach

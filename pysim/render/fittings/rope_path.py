@@ -46,6 +46,7 @@ class RopePoint:
     strands: float = 1.0  # from the point before, 0 for none
     semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid
     tube: float = 0.0  # [m] radius of the tube of a torus
+    length: float = np.inf  # [m] of a cylinder, beyond which it is not touched
 
     @property
     def is_obstacle(self) -> bool:
@@ -96,6 +97,7 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
                     inside=part.get("inside", False),
                     semi_axes=(a, b, c),
                     tube=part.get("tube", 0.0),
+                    length=part.get("length", np.inf),
                 )
             )
     return rope
@@ -176,9 +178,12 @@ def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array
         way = _through_torus(start, end, obstacle.radius, obstacle.tube)
     elif obstacle.kind == "ellipsoid":
         way = _over_ellipsoid(start, end, np.array(obstacle.semi_axes), np.array(obstacle.side))
+    elif obstacle.kind == "cylinder":
+        way = _over_cylinder(start, end, obstacle.radius, np.array(obstacle.side))
+        if way is not None and min(abs(way[0][[0, -1], 2])) > obstacle.length / 2:
+            way = None
     else:
-        over = _over_cylinder if obstacle.kind == "cylinder" else _over_sphere
-        way = over(start, end, obstacle.radius, np.array(obstacle.side))
+        way = _over_sphere(start, end, obstacle.radius, np.array(obstacle.side))
     if way is None:
         return np.tile(0.5 * (a + b), (ARC + 1, 1)), 0.0
     arc, length = way

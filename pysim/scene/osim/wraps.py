@@ -2,11 +2,13 @@
 
 OpenSim lets a surface act on any part of a path; in pysim an obstacle is between two points. The part is the one that
 touches the surface in configurations within the ranges of the coordinates. A torus is a ring through which paths pass:
-outer_radius is that of the circle in its tube, and inner_radius that of the tube.
+outer_radius is that of the circle in its tube, and inner_radius that of the tube. A cylinder is not touched where both
+points of contact are beyond its ends.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from pysim.scene.osim.frames import GROUND, OFFSET_FRAMES
 from pysim.scene.osim.values import (
     members,
     name_of,
+    number,
     offset_pose,
     positive,
     rows,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 TINY = 1e-30  # square of a length
+LENGTH = 1.0  # [m] of a cylinder that names none, as in OpenSim
 Vector = tuple[float, float, float]
 Truths = np.ndarray[Any, np.dtype[np.bool_]]  # (n,)
 _SIDES: dict[str, Vector] = {
@@ -63,6 +67,7 @@ class Surface:
     radii: Vector  # [m], in its axes; of the circle and the tube of a torus
     side: Vector
     element: Element
+    length: float = math.inf  # [m] of a cylinder
 
     @property
     def is_one_sided(self) -> bool:
@@ -74,9 +79,11 @@ class Surface:
         meets = self.distance(a, b) < 0
         if self.kind == "torus":
             return self._are_pulled_in(a, b) | meets
+        goes_round = np.zeros(len(a), bool)
         if self.is_one_sided:
-            meets |= self._go_round(self._scaled(a), self._scaled(b))
-        return self._are_outside(a, b) & meets
+            goes_round = self._go_round(self._scaled(a), self._scaled(b))
+        touches = self._are_outside(a, b) & (meets | goes_round)
+        return touches & self._are_between_ends(a, b, goes_round)
 
     def goes_far(self, a: Array, b: Array) -> Truths:
         """Return whether lines between points (n, 3) of the surface's frame meet it opposite to its side."""
@@ -92,7 +99,7 @@ class Surface:
             return PathPart(self.body, self.at, self.kind, side=side, semi_axes=self.radii)
         if self.kind == "torus":
             return PathPart(self.body, self.at, self.kind, self.radii[0], tube=self.radii[1])
-        return PathPart(self.body, self.at, self.kind, self.radii[0], side)
+        return PathPart(self.body, self.at, self.kind, self.radii[0], side, length=self.length)
 
     def nearest(self, a: Array, b: Array) -> Array:
         """Return the shares of straight lines between points of the surface's frame at which they are nearest."""
@@ -111,6 +118,19 @@ class Surface:
         rise = np.where(crosses, b[:, 2] - a[:, 2], 1.0)
         place = a - (a[:, 2] / rise)[:, None] * (b - a)
         return np.asarray(crosses & (np.hypot(place[:, 0], place[:, 1]) > self.radii[0]))
+
+    def _are_between_ends(self, a: Array, b: Array, is_longer: Truths) -> Truths:
+        """Return whether paths over a cylinder, on the longer way or not, meet or leave it between its ends."""
+        if not math.isfinite(self.length):
+            return np.ones(len(a), bool)
+        r = self.radii[0]
+        before, after = (np.sqrt(np.maximum(_dot(p, p) - r * r, 0.0)) for p in (a[:, :2], b[:, :2]))
+        angle = np.arctan2(abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]), _dot(a[:, :2], b[:, :2]))
+        angle = np.where(is_longer, 2 * np.pi - angle, angle)
+        arc = r * np.maximum(angle - np.arctan2(before, r) - np.arctan2(after, r), 0.0)
+        slope = (b[:, 2] - a[:, 2]) / np.maximum(before + arc + after, TINY)
+        heights = np.minimum(abs(a[:, 2] + slope * before), abs(b[:, 2] - slope * after))
+        return np.asarray(heights <= self.length / 2)
 
     def _scaled(self, point: Array) -> Array:
         """Return points in units of the radii, across the axis of a cylinder."""
@@ -183,7 +203,13 @@ def _surface(element: Element, body: str, X: Array) -> Surface:
     side = _SIDES[quadrant]
     if kind == "torus" or (kind == "cylinder" and side[2]):
         side = _SIDES["all"]
-    return Surface(name_of(element), body, at, kind, radii, side, element)
+    length = number(element, "length", LENGTH) if kind == "cylinder" else math.inf
+    if length < 0:
+        problem = f"<length> must not be negative [m], got {length:g}; correct it"
+        element.required("length").fail(problem)
+    if length == 0:
+        kind = "inactive"
+    return Surface(name_of(element), body, at, kind, radii, side, element, length)
 
 
 def _kind(element: Element) -> tuple[str, Vector]:

@@ -51,7 +51,10 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
         if table.sphere is not None:
             return PathPart(body, at, "sphere", table.sphere, side, inside=table.inside)
         assert table.cylinder is not None
-        return PathPart(body, at, "cylinder", table.cylinder, side, inside=table.inside)
+        length = math.inf if table.length is None else table.length
+        return PathPart(
+            body, at, "cylinder", table.cylinder, side, inside=table.inside, length=length
+        )
     return PathPart(body, pose @ point, multiplicity=multiplicity * table.multiplicity)
 
 

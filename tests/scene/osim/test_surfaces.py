@@ -28,6 +28,15 @@ RING = [
 TEXT = (DATA / "ring.osim").read_text("utf-8")
 
 
+STRAIGHT = [
+    0.996499879006369,
+    1.0004371154622103,
+    1.000499875062461,
+    0.9999374173461729,
+    0.9945042092639963,
+]
+
+
 def without(text, wrap):
     """Return a model whose path has one wrap less."""
     return re.sub(rf'<PathWrap name="{wrap}">.*?</PathWrap>', "", text, flags=re.DOTALL)
@@ -69,6 +78,21 @@ def test_a_path_over_two_surfaces_is_the_shortest(tmp_path):
 
     wanted = wrapping.over_several(a, b, [ring, rod], np.array([[0.0, 0.02, 0.01]]))
     assert found[4] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_path_does_not_touch_a_cylinder_beyond_its_ends(tmp_path):
+    """The path leaves the rod 11 mm from its middle: a length of 20 mm is too short for it, as in OpenSim."""
+    rod = without(TEXT, "w2")
+    endless = lengths(tmp_path, rod)
+    assert endless[4] - STRAIGHT[4] > 8e-4
+    for text, expected in (("0.03", endless), ("0.02", STRAIGHT), ("0", STRAIGHT)):
+        short = rod.replace("<length>1<", f"<length>{text}<")
+        assert lengths(tmp_path, short) == pytest.approx(expected, abs=1e-14)
+    (tmp_path / "m.osim").write_text(rod.replace("<length>1<", "<length>-1<"), "utf-8")
+    with pytest.raises(
+        SceneError, match=r"<length> must not be negative \[m\], got -1; correct it"
+    ):
+        read_model(tmp_path / "m.osim")
 
 
 BALL = """<WrapEllipsoid name="ring">

@@ -159,7 +159,10 @@ class PathPoint(Table):
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
     when: PathRange | None = key(None, "", "range of a coordinate within which the point counts")
     sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
-    cylinder: Positive | None = key(None, "m", "radius of an infinitely long cylinder to wrap over")
+    cylinder: Positive | None = key(None, "m", "radius of a cylinder to wrap over")
+    length: Positive | None = key(
+        None, "m", "of the cylinder; beyond both ends it is not touched. Endless by default"
+    )
     ellipsoid: Positive3 | None = key(
         None, "m", "semi-axes of an ellipsoid to wrap over, along its x, y and z"
     )
@@ -189,6 +192,8 @@ class PathPoint(Table):
                 problem = f"has {name}, which belongs to a sphere or cylinder; give its radius"
                 place = ", or write the place of a point as point" if name == "at" else ""
                 raise error_text(f"{problem}{place}")
+        if self.length is not None and (self.cylinder is None or self.inside):
+            raise error_text("has length, which belongs to a cylinder to wrap over; remove it")
         if "side" in self.model_fields_set and self.torus is not None:
             raise error_text("has side, but a path passes through the hole of a torus; remove side")
         if self.torus is not None and self.torus[1] >= self.torus[0]:
@@ -221,7 +226,9 @@ class PathPoint(Table):
             side = {"side": list(spec.side)} if any(spec.side) else {}
             inside = {"inside": True} if spec.inside else {}
             sizes = {"ellipsoid": list(spec.semi_axes), "torus": [spec.radius, spec.tube]}
-            return table | {spec.kind: sizes.get(spec.kind, spec.radius)} | at | side | inside
+            length = {"length": spec.length} if math.isfinite(spec.length) else {}
+            size = {spec.kind: sizes.get(spec.kind, spec.radius)}
+            return table | size | length | at | side | inside
         table["point"] = spec.point.tolist()
         if spec.multiplicity != 1:
             table["multiplicity"] = spec.multiplicity
