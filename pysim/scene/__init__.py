@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import SceneError, did_you_mean
+from pysim.errors import PysimError, SceneError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -95,8 +95,8 @@ def read_scenes(
     worlds: Iterable[Mapping[str, object]],
     allow_code: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
-) -> Iterator[SceneSpec]:
-    """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
+) -> Iterator[SceneSpec | PysimError]:
+    """Yield the specification of a scene file in every world, given the overrides of each, or the error of a world."""
     from pysim.scene.toml.world_specs import read_toml_worlds
 
     _check_flag(allow_code)

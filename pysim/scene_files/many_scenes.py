@@ -20,9 +20,10 @@ from pysim.scene.toml.overrides import checked_overrides
 from pysim.worlds.loading import SceneCompiler, no_garbage_collection, not_within_itself
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
+    from pysim.scene.spec import SceneSpec
     from pysim.worlds.loading import Scene
 
 
@@ -51,26 +52,61 @@ def load_scenes(
         ModelError: no such mechanism, or no start near the given one in which every loop is closed. Both name the
             first world in which that is so.
     """
+    loaded = load_each(path, _worlds(overrides), allow_code, package_dirs, stop=True)
+    scenes: list[Scene] = []
+    for world, scene in enumerate(loaded):
+        if isinstance(scene, PysimError):
+            raise type(scene)(f"world {world}: {scene.where}", scene.problem) from scene
+        scenes.append(scene)
+    warn_of_worlds(scenes, warn_of_start)
+    return tuple(scenes)
+
+
+def load_each(
+    path: str | PathLike[str],
+    worlds: Sequence[Mapping[str, Any]],
+    allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    *,
+    stop: bool = False,
+) -> list[Scene | PysimError]:
+    """Load the scene of each world, or its error.
+
+    Args:
+        path: the `.toml` file.
+        worlds: overrides of every world.
+        allow_code: whether the scene may name programs to run.
+        package_dirs: folders that hold packages, or are packages, as `load_scene` takes them.
+        stop: whether worlds after the first error are left out.
+    """
     from pysim.scene import read_scenes  # noqa: PLC0415, pydantic costs 0.1 s
 
-    worlds = _worlds(overrides)
-    scenes: list[Scene] = []
+    loaded: list[Scene | PysimError] = []
     compiler = SceneCompiler()
-    failed: tuple[int, PysimError] | None = None
     try:
         with no_garbage_collection(), not_within_itself(path):
             for spec in read_scenes(path, worlds, allow_code, package_dirs):
-                scenes.append(compiler.compile(spec))
-                if len(scenes) % _COLLECTED_TOGETHER == 0:
+                loaded.append(_compiled(compiler, spec, len(loaded)))
+                if stop and isinstance(loaded[-1], PysimError):
+                    break
+                if len(loaded) % _COLLECTED_TOGETHER == 0:
                     gc.collect(1)  # what was made since the last time
+    except PysimError as error:  # of the file
+        loaded += [error] * (len(worlds) - len(loaded))
+    for world, invalid in compiler.invalid():
+        loaded[world] = invalid
+    return loaded
+
+
+def _compiled(
+    compiler: SceneCompiler, spec: SceneSpec | PysimError, world: int
+) -> Scene | PysimError:
+    if isinstance(spec, PysimError):
+        return spec
+    try:
+        return compiler.compile(spec, world)
     except PysimError as error:
-        failed = len(scenes), error
-    failed = compiler.first_invalid() or failed
-    if failed is not None:
-        world, cause = failed
-        raise type(cause)(f"world {world}: {cause.where}", cause.problem) from cause
-    warn_of_worlds(scenes, warn_of_start)
-    return tuple(scenes)
+        return error
 
 
 def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pysim.diagnosis.scene_warnings import warn_of_start, warn_of_worlds
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.rollouts.rollout import rollout
-from pysim.simulation import load_scene, load_scenes
+from pysim.scene_files.many_scenes import load_each
+from pysim.simulation import load_scene
 from pysim.sweeps.signal_statistics import STATISTICS, evaluate, statistics, to_record
 from pysim.typing import Array
 from pysim.worlds.failed_worlds import DROP
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from pysim.rollouts.scene_rollouts import Rollout
     from pysim.worlds.loading import Scene
-
-_FEW = 8  # worlds that are loaded one by one if one of them fails
 
 
 @dataclass(frozen=True)
@@ -81,31 +81,24 @@ class PieceRunner:
 
     def _load(self, values: Mapping[str, Array]) -> tuple[list[Scene | None], list[str]]:
         """Load the scenes of some worlds; None and a reason for one that cannot be loaded."""
-        count = len(next(iter(values.values())))
         each = {key: column.tolist() for key, column in values.items()}
-        try:
-            scenes = load_scenes(self.scene, {**self.overrides, **each}, self.allow_code)
-            worlds = [{key: column[k] for key, column in each.items()} for k in range(count)]
-            return list(map(self.changed, scenes, worlds)), [""] * count
-        except PysimError:
-            pass
-        if count > _FEW:  # and most halves have no failure
-            first, second = (
-                self._load({key: column[half] for key, column in values.items()})
-                for half in (slice(count // 2), slice(count // 2, count))
-            )
-            return first[0] + second[0], first[1] + second[1]
-        loaded: list[Scene | None] = []
+        worlds = [dict(zip(each, row, strict=True)) for row in zip(*each.values(), strict=True)]
+        all_keys = [{**self.overrides, **own} for own in worlds]
+        scenes: list[Scene | None] = []
         failures = []
-        for k in range(count):
-            own = {key: column[k] for key, column in each.items()}
+        for scene, own in zip(
+            load_each(self.scene, all_keys, self.allow_code), worlds, strict=True
+        ):
             try:
-                loaded.append(self.load(own))
+                if isinstance(scene, PysimError):
+                    raise scene
+                scenes.append(self.changed(scene, own))
                 failures.append("")
             except PysimError as error:
-                loaded.append(None)
+                scenes.append(None)
                 failures.append(_first_line(with_keys_as_given(error, each)))
-        return loaded, failures
+        warn_of_worlds([scene for scene in scenes if scene is not None], warn_of_start)
+        return scenes, failures
 
     def load(self, own: Mapping[str, Any]) -> Scene:
         """Load the scene of a world with these values of the parameters."""

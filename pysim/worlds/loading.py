@@ -208,27 +208,25 @@ class SceneCompiler:
     """Compiler of scenes of one file.
 
     A scene whose specification was made of the first one's, by changing numbers, is compiled from the parts of the
-    first one that are equal; its checks for a singular mass matrix and negative energies are left to `first_invalid`.
+    first one that are equal; its checks for a singular mass matrix and negative energies are left to `invalid`.
     """
 
     def __init__(self) -> None:
         self._cache = TraceCache()
         self._first: tuple[Scene, Model, Builder] | None = None
-        self._unchecked: dict[int, tuple[Model, SceneSpec]] = {}  # by number of the scene
-        self._count = 0
+        self._unchecked: dict[int, tuple[Model, SceneSpec]] = {}  # by number of the world
 
-    def compile(self, spec: SceneSpec) -> Scene:
-        """Compile a scene as `compile_scene` does; it may be invalid until it is checked."""
-        scene = self._with_numbers(spec)
+    def compile(self, spec: SceneSpec, world: int) -> Scene:
+        """Compile the scene of a world as `compile_scene` does; it may be invalid until it is checked."""
+        scene = self._with_numbers(spec, world)
         if scene is None:
             model, builder = built_tree(spec.model, self._cache)
             first = None if self._first is None else self._first[0]
             scene = _completed(spec, without_trivial_rows(model), first)
             self._first = self._first or (scene, model, builder)
-        self._count += 1
         return scene
 
-    def _with_numbers(self, spec: SceneSpec) -> Scene | None:
+    def _with_numbers(self, spec: SceneSpec, world: int) -> Scene | None:
         if self._first is None or not _differ_in_numbers(spec, self._first[0].spec):
             return None
         scene, first, builder = self._first
@@ -239,11 +237,11 @@ class SceneCompiler:
             found = _completed(spec, without_trivial_rows(model), scene)
         except PysimError:  # compiled in full, it may have another error first
             return None
-        self._unchecked[self._count] = model, spec
+        self._unchecked[world] = model, spec
         return found
 
-    def first_invalid(self) -> tuple[int, PysimError] | None:
-        """Return the number and error of the first scene that `compile_scene` would reject, None if there is none."""
+    def invalid(self) -> Iterator[tuple[int, PysimError]]:
+        """Yield the numbers and errors of the worlds whose scenes `compile_scene` would reject."""
         numbers = list(self._unchecked)
         for begin in range(0, len(numbers), _CHECKED_TOGETHER):
             some = numbers[begin : begin + _CHECKED_TOGETHER]
@@ -251,8 +249,7 @@ class SceneCompiler:
                 try:
                     compile_scene(self._unchecked[some[at]][1], self._cache)
                 except PysimError as error:
-                    return some[at], error
-        return None
+                    yield some[at], error
 
 
 def _differ_in_numbers(spec: SceneSpec, first: SceneSpec) -> bool:

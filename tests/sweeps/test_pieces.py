@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pysim
-from pysim.sweeps import pieces
+from pysim.scene.toml import world_specs
 from pysim.sweeps.pieces import PieceRunner
 
 if TYPE_CHECKING:
@@ -19,18 +19,19 @@ KEY = "body[0].shape.density"
 
 
 def test_worlds_beside_one_that_fails_are_loaded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 64 worlds only the few next to the two failures are loaded one by one."""
-    alone = []
+    """Of 64 worlds only the first and the two that fail are read in full."""
+    read, full = world_specs.read_tables, []
 
     def counting(*given: Any) -> Any:
-        alone.append(given)
-        return pysim.load_scene(*given)
+        full.append(given)
+        return read(*given)
 
-    monkeypatch.setattr(pieces, "load_scene", counting)
+    monkeypatch.setattr(world_specs, "read_tables", counting)
     runner = PieceRunner(str(SPRING), {}, [], [], 1, allow_code=False)
     density = np.linspace(200.0, 300.0, 64)
     density[[5, 40]] = -1.0
     scenes, failures = runner._load({KEY: density})
+    assert len(full) == 3
     for value, scene, failure in zip(density.tolist(), scenes, failures, strict=True):
         if value < 0:
             assert scene is None
@@ -40,4 +41,3 @@ def test_worlds_beside_one_that_fails_are_loaded_together(monkeypatch: pytest.Mo
         assert failure == ""
         expected = pysim.load_scene(SPRING, {KEY: value}).model.parameters
         np.testing.assert_array_equal(scene.model.parameters, expected)
-    assert len(alone) == 2 * 8

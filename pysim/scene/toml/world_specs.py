@@ -77,32 +77,44 @@ def read_toml_worlds(
     *,
     allow_code: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
-) -> Iterator[SceneSpec]:
-    """Yield the specification of a scene file for every world, each with its own overrides.
+) -> Iterator[SceneSpec | PysimError]:
+    """Yield the specification of a scene file for every world, each with its own overrides, or the error of a world.
 
     The file is read once, and tables that are equal in two worlds are read once.
 
     Raises:
-        SceneError, ModelError: as in `read_toml`.
+        SceneError: the file cannot be read, or is not TOML.
     """
     reading = Reading(tuple(map(Path, package_dirs)), allow_code)
     source = read_with_includes(path, reading.folders)
     fresh = pickle.dumps(source.values)  # unpickling is faster than copy.deepcopy
     table_cache = TableCache()
 
-    def read(overrides: Mapping[str, object]) -> ReadScene:
+    def read(overrides: Mapping[str, object]) -> ReadScene | PysimError:
         copy = replace(source, values=pickle.loads(fresh))
-        return read_tables(copy, path, overrides, table_cache, reading)
+        try:
+            return read_tables(copy, path, overrides, table_cache, reading)
+        except PysimError as error:
+            return error
 
     remaining = iter(worlds)
-    for overrides in islice(remaining, 1):
-        first = _FirstWorld(read(overrides), fresh)
-        yield first.read.spec
+    for overrides in remaining:
+        scene = read(overrides)
+        if isinstance(scene, PysimError):
+            yield scene
+            continue
+        first = _FirstWorld(scene, fresh)
+        yield scene.spec
+        break
     while some := list(islice(remaining, _CHECKED_TOGETHER)):
         specs = [first.changed(overrides) for overrides in some]
         unphysical = first.unphysical(specs)
         for k, (overrides, spec) in enumerate(zip(some, specs, strict=True)):
-            yield read(overrides).spec if spec is None or k in unphysical else spec
+            if spec is not None and k not in unphysical:
+                yield spec
+                continue
+            scene = read(overrides)
+            yield scene if isinstance(scene, PysimError) else scene.spec
 
 
 class _NoProblems(Problems):
