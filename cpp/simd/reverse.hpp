@@ -25,7 +25,7 @@ namespace pysim::simd {
 /// cotangents are sums over all that read them; those of other nodes are used up by `pull`.
 template <class S>
 struct Tape {
-  static constexpr int most = 1 << 19;  ///< edges, and nodes
+  static constexpr int most = 1 << 20;  ///< edges, and nodes
 
   S* weight;  ///< [most]; what is not used takes no memory
   S* cotangent;

@@ -316,7 +316,7 @@ class Rollout:
             step = f"{what} of world {self.packed[failed[0]]}"
             if good[failed[0]] < 0:
                 problem = f"{step} needs more memory for its derivatives than there is"
-                remedy = "take fewer bodies, joints or contacts"
+                remedy = "take fewer bodies, joints or contacts, or smaller networks"
             else:
                 problem = f"{step} is solved in shorter ones and has no derivative"
                 remedy = "take a shorter simulation.step"
