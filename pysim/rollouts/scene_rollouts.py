@@ -323,12 +323,13 @@ def _groups(worlds: _Worlds) -> list[_Group]:
     if len(worlds.scenes) == 1:
         count = len(worlds.q0)
         return [_Group(np.arange(count), WorldRecords(worlds.scenes[0], count, worlds.numbers))]
-    found = []
-    for chosen, _ in alike(worlds.scenes):
+    groups = []
+    for chosen, numbers in alike(worlds.scenes):
         own = worlds.of(chosen)
         scenes = own.scenes[0] if len(own.scenes) == 1 else own.scenes
-        found.append(_Group(chosen, WorldRecords(scenes, len(chosen), own.numbers)))
-    return found
+        records = WorldRecords(scenes, len(chosen), own.numbers, scene_numbers=numbers)
+        groups.append(_Group(chosen, records))
+    return groups
 
 
 def _saved_groups(groups: list[_Group]) -> bytes:

@@ -33,7 +33,7 @@ from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.python_steps import PythonSteps
 from pysim.worlds.segment import EventOccurrence
 from pysim.worlds.signal_runs import SignalRun, start_numbers
-from pysim.worlds.varied_numbers import VariedNumbers, numbers_of
+from pysim.worlds.varied_numbers import SceneNumbers, VariedNumbers, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,7 @@ class WorldRecords:
         count: of worlds.
         numbers: (count,) of the worlds, by which their random numbers differ.
         dtype: of q and v, in which worlds are stepped: np.float64 or np.float32.
+        scene_numbers: numbers of the scenes of a list that `alike` has found to be stepped together.
 
     Raises:
         SimulationError: the scene needs double precision.
@@ -93,6 +94,7 @@ class WorldRecords:
         numbers: NDArray[np.intp],
         *,
         dtype: type[np.floating[Any]] = np.float64,
+        scene_numbers: list[SceneNumbers] | None = None,
     ) -> None:
         self.scenes = scene if isinstance(scene, list) else None
         self.scene = scene = scene[0] if isinstance(scene, list) else scene
@@ -154,27 +156,14 @@ class WorldRecords:
         self.varied = VariedNumbers(scene, count, self.is_convex)  # in which the worlds differ
         self.parameters: WorldParameters | None = None  # by which they are written
         if self.scenes is not None:
-            self._set_scenes(self.scenes)
+            numbers_of_scenes = scene_numbers or _numbers_together(self.scenes)
+            self.varied.set_scenes(numbers_of_scenes, self.scenes)
+            self.varied.lend(self.engine)
         self.impacts: list[Impacts] = []  # of every world
         if strikes:
             self.impacts = [Impacts(self.scene_of(k), parts["kept"][k]) for k in range(count)]
         # events by world, until it is emptied
         self.occurred: list[tuple[int, EventOccurrence]] = []
-
-    def _set_scenes(self, scenes: list[Scene]) -> None:
-        """Let worlds have the numbers of their scenes.
-
-        Raises:
-            SimulationError: two of them cannot be stepped together.
-        """
-        found = [numbers_of(own) for own in scenes]
-        for k, own in enumerate(found):
-            for name, value in own.shared.items():
-                if found[0].shared.get(name) != value:
-                    problem = f"differs from scene[0] in {name}, which worlds that are stepped together share"
-                    raise SimulationError(f"scene[{k}]", f"{problem}; run it in pysim.rollout")
-        self.varied.set_scenes(found, scenes)
-        self.varied.lend(self.engine)
 
     def scene_of(self, k: int) -> Scene:
         """Return the scene of a world, with its parameters."""
@@ -712,6 +701,23 @@ class WorldRecords:
             worst=0 if place is None else int(self.scheme[k, place]),
             error=None if self.python is None else self.python.errors.get(k),
         )
+
+
+def _numbers_together(scenes: list[Scene]) -> list[SceneNumbers]:
+    """Return the numbers of scenes.
+
+    Raises:
+        SimulationError: two of them cannot be stepped together.
+    """
+    numbers = [numbers_of(scene) for scene in scenes]
+    for k, each in enumerate(numbers):
+        for name, value in each.shared.items():
+            if numbers[0].shared.get(name) != value:
+                problem = (
+                    f"differs from scene[0] in {name}, which worlds that are stepped together share"
+                )
+                raise SimulationError(f"scene[{k}]", f"{problem}; run it in pysim.rollout")
+    return numbers
 
 
 def quaternion_fault(model: Model, q: Array) -> str | None:
