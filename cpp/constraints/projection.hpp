@@ -31,6 +31,37 @@ struct Projected {
   S rank;      ///< independent rows of J
 };
 
+/// How a projection went, for its derivatives: the corrections that it made.
+template <class S>
+struct ProjectionRounds {
+  static constexpr int most = ProjectionTolerance<typename S::Real>::tries + 1;
+
+  struct Round {
+    S* from;    ///< (reduced nq) or (reduced nv) before
+    S* force;   ///< [rows] −G⁺ g or −G⁺ ġ
+    S* change;  ///< (reduced nv) M⁻¹Jᵀ of it; both are zero where it was not made
+    simd::Mask<S> made;
+  };
+
+  Round position[most], velocity[most];
+  int positions = 0, velocities = 0;
+
+  ProjectionRounds(const ModelOf<S>& model, Workspace<S>& w) {
+    for (int n = 0; n < most; ++n) {
+      position[n] = take_round(model, model.reduced_nq, w);
+      velocity[n] = take_round(model, model.reduced_nv, w);
+    }
+  }
+
+ private:
+  static Round take_round(const ModelOf<S>& model, int numbers, Workspace<S>& w) {
+    return {take<S>(w, numbers), take<S>(w, model.rows), take<S>(w, model.reduced_nv), simd::nowhere<S>()};
+  }
+};
+
+template <class S, bool differs>
+class ProjectionProduct;
+
 /// Moves q and v of the user's coordinates onto the constraints.
 ///
 /// M and G are factored once, at the given state: after one step of a scheme that is close enough.
@@ -39,15 +70,9 @@ class Projection {
   using Tolerance = ProjectionTolerance<typename S::Real>;
 
  public:
-  Projection(const ModelOf<S>& model,
-             S time,
-             S* reduced_q,
-             S* reduced_v,
-             S* phi,
-             Dependence<S>* dependence,
-             Workspace<S>& w)
+  Projection(
+      const ModelOf<S>& model, S* reduced_q, S* reduced_v, S* phi, Dependence<S>* dependence, Workspace<S>& w)
       : model_(model),
-        clock_{time, all<S>(1)},
         q_(reduced_q),
         v_(reduced_v),
         phi_(phi),
@@ -56,9 +81,15 @@ class Projection {
         lambda_(take<S>(w, model.rows)),
         moved_(take<S>(w, model.reduced_nq)),
         factor_(model, w),
+        bodies_(model, w),
         rows_(take_rows(model, false, w)),
         delassus_(rows_, w),
-        w_(w) {
+        w_(w) {}
+
+  /// Factors M and G at the state, and takes the rows there; uses what is behind `w`.
+  void begin(S time, Workspace<S> w) {
+    clock_ = {time, all<S>(1)};
+    w_ = w;
     factorise();
     found_ = residual();
   }
@@ -73,6 +104,7 @@ class Projection {
       last = size;
       if (none(active)) break;
       correct(rows_.g);
+      if (rounds_ != nullptr) note_position(active);
       dynamics::retract(model_, static_cast<const S*>(q_), static_cast<const S*>(step_), moved_);
       simd::copy_where<S>(active, moved_, model_.reduced_nq, q_);
       evaluate(false);
@@ -100,17 +132,19 @@ class Projection {
   void settle_velocity() {
     auto aside = leaves_rate();
     correct(rows_.gd);
+    note_velocity(simd::everywhere<S>());
     for (int i = 0; i < model_.reduced_nv; ++i) v_[i] += step_[i];
     for (int n = 0; n < Tolerance::tries && any(aside); ++n) {
       evaluate(false);
       const auto still = aside & leaves_rate();
       correct(rows_.gd);
+      note_velocity(aside);
       for (int i = 0; i < model_.reduced_nv; ++i) v_[i] += select(aside, step_[i], all<S>(0));
       aside = still;
     }
   }
 
-  void follow() const { follow_hinges(model_, factor_, phi_); }
+  void follow() const { follow_hinges(model_, *placed_, phi_); }
 
   /// Largest |g|.
   S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
@@ -131,6 +165,28 @@ class Projection {
   const Semidefinite<S>& factor() const { return delassus_.G; }
 
  private:
+  template <class, bool>
+  friend class ProjectionProduct;
+
+  using Rounds = ProjectionRounds<S>;
+
+  /// Takes down the correction of the worlds `made`, from `from` (count).
+  void note(simd::Mask<S> made, const S* from, int count, typename Rounds::Round& round) const {
+    const S o = all<S>(0);
+    round.made = made;
+    simd::copy_each<S>(from, count, round.from);
+    for (int i = 0; i < model_.rows; ++i) round.force[i] = select(made, lambda_[i], o);
+    for (int i = 0; i < model_.reduced_nv; ++i) round.change[i] = select(made, step_[i], o);
+  }
+
+  void note_position(simd::Mask<S> made) const {
+    note(made, q_, model_.reduced_nq, rounds_->position[rounds_->positions++]);
+  }
+
+  void note_velocity(simd::Mask<S> made) const {
+    if (rounds_ != nullptr) note(made, v_, model_.reduced_nv, rounds_->velocity[rounds_->velocities++]);
+  }
+
   void factorise() {
     evaluate(true);
     delassus_.factorise(factor_, dependence_);
@@ -144,9 +200,10 @@ class Projection {
       factor_.move(q, v, inner);
       factor_.factor(q, inner);
     } else {
-      factor_.place(q, v, inner);
+      bodies_.place(q, v, inner);
     }
-    evaluate_rows(model_, factor_, clock_, phi_, rows_, first, inner);
+    placed_ = first ? &factor_ : &bodies_;
+    evaluate_rows(model_, *placed_, clock_, phi_, rows_, first, inner);
     evaluate_couplings<S>(model_, clock_, q_, v_, nullptr, rows_, inner);
   }
 
@@ -161,16 +218,19 @@ class Projection {
   }
 
   const ModelOf<S>& model_;
-  const Clock<S> clock_;
+  Clock<S> clock_;
   S *q_, *v_, *phi_;
   Dependence<S>* dependence_;
   S *step_, *lambda_, *moved_;
-  MechanismFactor<S> factor_;
+  MechanismFactor<S> factor_;  ///< at the given state
+  MechanismFactor<S> bodies_;  ///< where they are after corrections
+  const MechanismFactor<S>* placed_ = &factor_;
   Rows<S> rows_;
   Delassus<S> delassus_;
   Workspace<S> w_;
-  S found_;                  ///< residual where the state was found
-  bool regularised_ = true;  ///< whether rows that have nearly vanished are regularised
+  S found_;                   ///< residual where the state was found
+  bool regularised_ = true;   ///< whether rows that have nearly vanished are regularised
+  Rounds* rounds_ = nullptr;  ///< takes down the corrections; null for none
 };
 
 /// Moves q and v of the user's coordinates onto the constraints at a time; φ follows. A world that satisfies
@@ -187,7 +247,8 @@ Projected<S> project(const ModelOf<S>& model,
                      Dependence<S>* watch = nullptr) {
   S* const found_q = take<S>(w, model.reduced_nq);
   for (int i = 0; i < model.reduced_nq; ++i) found_q[i] = reduced_q[i];
-  Projection<S> projection(model, time, reduced_q, reduced_v, phi, dependence, w);
+  Projection<S> projection(model, reduced_q, reduced_v, phi, dependence, w);
+  projection.begin(time, w);
   if (watch != nullptr && dependence == nullptr) watch->watch(projection.factor());
   projection.settle_position(simd::everywhere<S>());
   projection.settle_with_all_rows(found_q);
