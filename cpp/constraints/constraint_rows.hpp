@@ -13,6 +13,26 @@ PYSIM_INLINE Pose<S> stored_pose(const typename S::Parameter* numbers) {
   return {spatial::all33<S>(numbers), spatial::all3<S>(numbers + 9)};
 }
 
+/// Pose and twist of frame B relative to frame A of a loop, from those of the bodies, null for the world;
+/// leaves the pose of frame B in the world.
+template <class S>
+PYSIM_INLINE RelativeMotion<S> relative_motion(const Pose<S>& at_a,
+                                               const Pose<S>& at_b,
+                                               const Pose<S>* X_WA,
+                                               const Pose<S>* X_WB,
+                                               const Motion<S>* V_a,
+                                               const Motion<S>* V_b,
+                                               Pose<S>& X_WF) {
+  const Motion<S> still = spatial::zero_motion<S>();
+  const Motion<S> V_B = V_b != nullptr ? to_child(at_b, *V_b) : still;
+  X_WF = X_WB != nullptr ? *X_WB * at_b : at_b;
+  RelativeMotion<S> motion;
+  motion.X_AB = inverse(X_WA != nullptr ? *X_WA * at_a : at_a) * X_WF;
+  motion.V = V_a != nullptr ? V_B - to_child(motion.X_AB, to_child(at_a, *V_a)) : V_B;
+  motion.A = still;
+  return motion;
+}
+
 /// Frame B of loop k in the world, and its pose, twist and (on demand) acceleration relative to frame A.
 ///
 ///     A_AB = A_B − X_BA A_A − V_B × V_AB
@@ -24,14 +44,15 @@ RelativeMotion<S> relative_motion(
   const auto at_b = stored_pose<S>(model.loop_constants[k].at_b);
   const bool a_moves = loop.a >= 0, b_moves = loop.b >= 0;
   const dynamics::AbaBody<S>* const body = factor.body;
-  const Motion<S> still = spatial::zero_motion<S>();
-  const Motion<S> V_B = b_moves ? to_child(at_b, body[loop.b].V) : still;
-  X_WF = b_moves ? factor.X_WB[loop.b] * at_b : at_b;
-  RelativeMotion<S> motion;
-  motion.X_AB = inverse(a_moves ? factor.X_WB[loop.a] * at_a : at_a) * X_WF;
-  motion.V = a_moves ? V_B - to_child(motion.X_AB, to_child(at_a, body[loop.a].V)) : V_B;
-  motion.A = still;
+  RelativeMotion<S> motion = relative_motion(at_a,
+                                             at_b,
+                                             a_moves ? &factor.X_WB[loop.a] : nullptr,
+                                             b_moves ? &factor.X_WB[loop.b] : nullptr,
+                                             a_moves ? &body[loop.a].V : nullptr,
+                                             b_moves ? &body[loop.b].V : nullptr,
+                                             X_WF);
   if (!with_acceleration) return motion;
+  const Motion<S> V_B = b_moves ? to_child(at_b, body[loop.b].V) : spatial::zero_motion<S>();
   const Motion<S> rest = dynamics::minus_gravity<S>(model);
   const Motion<S> A_A = to_child(at_a, a_moves ? body[loop.a].c : rest);
   const Motion<S> A_B = to_child(at_b, b_moves ? body[loop.b].c : rest);

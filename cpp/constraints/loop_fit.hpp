@@ -101,6 +101,13 @@ void follow_hinge(const ModelOf<S>& closure, int k, const HingeFit<S>& best, S* 
   angle += select(moves, step, all<S>(0));
 }
 
+/// S⁺e.
+template <class S>
+void fit_step(const LoopFit<S>& f, S* step) {
+  for (int i = 0; i < 6; ++i) step[i] = f.parts[i];
+  f.split.coordinates(step);
+}
+
 /// Updates the φ of loop k to the best fit to X_AB, starting from its present value. A hinge needs no φ.
 ///
 /// A world whose φ fits already is unchanged to the last bit.
@@ -116,8 +123,7 @@ void fit_coordinates(
   fit(closure, k, X_AB, static_cast<const S*>(phi), columns, f);
   for (int n = 0; n < Tolerance::tries; ++n) {
     S step[6], largest = o;
-    for (int i = 0; i < 6; ++i) step[i] = f.parts[i];
-    f.split.coordinates(step);
+    fit_step(f, step);
     for (int i = 0; i < joint.nv; ++i) largest = max(largest, abs(step[i]));
     const auto moves = largest > tolerance;
     if (none(moves)) break;

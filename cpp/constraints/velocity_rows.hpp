@@ -55,6 +55,10 @@ class VelocityRows {
   }
 
   bool empty() const { return count_ == 0; }
+  int count() const { return count_; }
+
+  /// (K H⁻¹Kᵀ)⁺ K x of the last projection [count], for K x − r of velocities.
+  const S* multipliers() const { return lambda_; }
 
   /// K where `factor` has placed and moved the bodies; φ of the loops follows.
   void evaluate(const TreeFactor<S>& factor,

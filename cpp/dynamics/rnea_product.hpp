@@ -71,6 +71,13 @@ class TreeProduct {
   void gather_places(Vec3<S>* places) { places_ = places; }
   Vec3<S>* places() const { return places_; }
 
+  /// X_WB of every body.
+  void poses(Pose<S>* X_WB) const {
+    each_body([&](int b, const Joint& joint) {
+      X_WB[b] = joint.parent < 0 ? X_PB_[b] : X_WB[joint.parent] * X_PB_[b];
+    });
+  }
+
   /// x of every body for the joint velocities f (nv).
   void spread(const S* f, Motion<S>* x) const {
     each_body([&](int b, const Joint& joint) {

@@ -6,123 +6,20 @@
 //     v̄_m, q̄_m, ā −= μᵀ ∂RNEA/∂(v, q, a)      Ā −= μ sᵀ      a₀ = −A⁻¹ c(q₀, v₀)
 #pragma once
 
-#include "dynamics/rnea_product.hpp"
-#include "simd/reverse.hpp"
+#include "dynamics/retract_product.hpp"
+#include "dynamics/step_matrix_product.hpp"
 #include "stepping/velocity_terms.hpp"
 
 namespace pysim::stepping {
 
-/// A + diagonal, in products: −λᵀ ∂A x for rows of a step.
-template <class S>
-struct StepMatrixCotangents {
-  S* q;      ///< (nv)
-  S* base;   ///< of what A has beside M, see dynamics/step_blocks.hpp
-  S* theta;  ///< (bodies, ten)
-};
-
-/// Adds −λᵀ ∂A x.
-template <class S>
-void subtract_matrix_product(const tree::ModelOf<S>& model,
-                             const dynamics::TreeProduct<S>& tree,
-                             const S* lambda,
-                             const S* x,
-                             const StepMatrixCotangents<S>& bar,
-                             tree::Workspace<S> w) {
-  using spatial::Force;
-  using spatial::Motion;
-  auto *const L = tree::take<Motion<S>>(w, model.bodies), *const X = tree::take<Motion<S>>(w, model.bodies);
-  auto *const L_bar = tree::take<Force<S>>(w, model.bodies), *const X_bar =
-                                                                 tree::take<Force<S>>(w, model.bodies);
-  tree.spread(lambda, L);
-  tree.spread(x, X);
-  for (int b = 0; b < model.bodies; ++b) {
-    const auto M = dynamics::body_inertia<S>(model, b);
-    L_bar[b] = -(M * X[b]);
-    X_bar[b] = -(M * L[b]);
-    dynamics::add_inertia_cotangents(simd::all<S>(-1), L[b], X[b], bar.theta + 10 * b);
-  }
-  S* const none = nullptr;
-  tree.gather(L, lambda, L_bar, bar.q, none);
-  tree.gather(X, x, X_bar, bar.q, none);
-  dynamics::subtract_block_cotangents(model, lambda, x, bar.base);
-}
-
-/// Cotangents of the quaternions and positions of a joint at q, for those of q ⊕ δ along δ.
-template <class S>
-void seed_joint(const tree::Joint& joint, const S* q, const S* bar, S* q_bar) {
-  using dynamics::load3;
-  using dynamics::store;
-  for (int k = 0; k < joint.blocks; ++k) {
-    const tree::Block& block = joint.block[k];
-    const S *const at = q + block.q, *const d = bar + block.v;
-    S* const to = q_bar + block.q;
-    if (block.group == tree::Group::real) {
-      simd::copy_each<S>(d, block.nv, to);
-      continue;
-    }
-    const int turn = block.group == tree::Group::pose ? 3 : 0;
-    const auto r = dynamics::load_quaternion(at + turn);
-    const spatial::Vec3<S> w = load3(d + turn);
-    const S two = simd::all<S>(2);
-    const auto moved = r * spatial::Quaternion<S>{two * w.x, two * w.y, two * w.z, simd::all<S>(0)};
-    store(moved, to + turn);
-    if (turn > 0) store(spatial::rotation(r) * load3(d), to);
-  }
-}
-
-/// Numbers on a tape whose cotangents are requested.
-template <class S, bool n = false>
-simd::Reverse<S, n>* take_inputs(const S* values, int count, simd::Tape<S>& tape, tree::Workspace<S>& w) {
-  using R = simd::Reverse<S, n>;
-  R* const inputs = tree::take<R>(w, count);
-  for (int i = 0; i < count; ++i) inputs[i] = R(values[i], &tape, tape.add_node());
-  return inputs;
-}
-
-/// Adds to the cotangent of a number on a tape.
-template <class S, bool n>
-PYSIM_INLINE void seed(const simd::Reverse<S, n>& x, S bar) {
-  if (!x.is_constant()) x.tape->cotangent[x.node] += bar;
-}
-
-/// The cotangent of an input; it is zero from now on.
-template <class S, bool n>
-PYSIM_INLINE S take_cotangent(const simd::Reverse<S, n>& x) {
-  const S bar = x.tape->cotangent[x.node];
-  x.tape->cotangent[x.node] = simd::all<S>(0);
-  return bar;
-}
-
-/// Adds the cotangents of q₀, along δ of q₀ ⊕ δ, and of dq, for those of q₀ ⊕ dq along its own axes.
-template <class S>
-void add_retract_product(const tree::Joint& joint,
-                         const S* q,
-                         const S* dq,
-                         const S* bar,
-                         S* q_bar,
-                         S* dq_bar,
-                         simd::Tape<S> tape,
-                         tree::Workspace<S> w) {
-  using R = simd::Reverse<S>;
-  const int begin = tape.edges;
-  constexpr int most = 8;  // numbers of two rotations
-  S zero[tree::max_joint_nv], at[most] = {}, q1_bar[most] = {};
-  R from[most], start[most], end[most];
-  for (S& x : zero) x = simd::all<S>(0);
-  for (int i = 0; i < joint.nq; ++i) from[i] = R(q[i]);
-  const R* const delta = take_inputs<S>(zero, joint.nv, tape, w);
-  const R* const step = take_inputs<S>(dq, joint.nv, tape, w);
-  dynamics::retract<R>(joint.block, joint.blocks, from, delta, start);
-  dynamics::retract<R>(joint.block, joint.blocks, start, step, end);
-  for (int i = 0; i < joint.nq; ++i) at[i] = end[i].value;
-  seed_joint(joint, static_cast<const S*>(at), bar, q1_bar);
-  for (int i = 0; i < joint.nq; ++i) seed(end[i], q1_bar[i]);
-  tape.pull(begin);
-  for (int i = 0; i < joint.nv; ++i) {
-    q_bar[i] += take_cotangent(delta[i]);
-    dq_bar[i] += take_cotangent(step[i]);
-  }
-}
+using dynamics::add_retract_product;
+using dynamics::seed_joint;
+using dynamics::StepMatrixCotangents;
+using dynamics::subtract_matrix_product;
+using tree::seed;
+using tree::take_cotangent;
+using tree::take_inputs;
+using tree::take_tape;
 
 /// Cotangents of the velocities, and of the bias accelerations by their own joints, of all bodies, for that
 /// of the share of VelocityTerms::share: it follows from one body of every world.

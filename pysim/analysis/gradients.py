@@ -38,7 +38,7 @@ __all__ = ["Gradient", "gradient"]
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
 _INERTIA = 12  # place of θ among the numbers of a body
-_UNREAD = ("plane_bodies",)  # tables that convex steps do not read
+_UNREAD = ("plane_bodies", "plane_loops", "plane_points")  # that follow from other numbers
 # step of central differences of the numbers that follow from a parameter, relative to it
 _PART = 1e-4
 

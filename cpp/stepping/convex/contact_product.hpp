@@ -38,18 +38,6 @@ struct BodyTwists {
   Motion<S>*start, *shift, *now[BodyCotangents<S>::passes];
 };
 
-/// An empty tape.
-template <class S, class W>
-simd::Tape<S> take_tape(Workspace<W>& w) {
-  constexpr int most = simd::Tape<S>::most;
-  simd::Tape<S> tape = {};
-  tape.weight = take<S>(w, most);
-  tape.cotangent = take<S>(w, most);
-  tape.from = take<int>(w, most);
-  tape.to = take<int>(w, most);
-  return tape;
-}
-
 template <class S>
 class ContactProduct {
  public:
@@ -121,6 +109,15 @@ class ContactProduct {
       W.now = spin(T, twists_.now[pass]);
       W.impulse = constraints::turning_impulse<S>(T.pair->law, P.at.n, W.s, P.at.limit, h_, W.now);
       W.made = W.impulse.gamma;
+    }
+  }
+
+  /// Adds the wrenches of the impulses that were made last [bodies].
+  void add_impulses(Force<S>* on) const {
+    for (int n = 0; n < count_; ++n) {
+      const Point& T = point_[n];
+      push(T, iterate(T).made, on);
+      if (T.turning >= 0) twist(T, problem_.kinds.turnings.turning[T.turning].made, on);
     }
   }
 

@@ -14,8 +14,10 @@
 #pragma once
 
 #include "constraints/coordinate_law_product.hpp"
+#include "constraints/projection_product.hpp"
 #include "simd/reverse.hpp"
 #include "stepping/convex/contact_product.hpp"
+#include "stepping/convex/rows_product.hpp"
 #include "stepping/convex/step.hpp"
 #include "stepping/sampled_signals.hpp"
 #include "stepping/step_segments.hpp"
@@ -101,6 +103,9 @@ class ConvexStepProduct {
         tree_(model_, nullptr, w),
         step_(system_, run, h, w),
         contact_(run.contacts, step_.deflections_, step_.factor_, step_.problem_, h, w),
+        held_(model_, step_.rows_, step_.A_, w),
+        rows_(model_, taped_model_, tape_),
+        projection_(model_, w),
         w_(w) {
     for (int i = 0; i < model_.nv; ++i) renewal_.delta[i] = all<S>(0);
     step_.free_.rounds = &rounds_;
@@ -117,6 +122,7 @@ class ConvexStepProduct {
     simd::copy_each<S>(static_cast<const S*>(system_.signals.numbers), number_count(), start_numbers_);
     const auto good = step_.make(simd::everywhere<S>(), segment.time, end);
     start_ = &start;
+    end_ = &end;
     record(segment, start);
     return good;
   }
@@ -130,11 +136,11 @@ class ConvexStepProduct {
     const S o = all<S>(0);
     const int nv = model_.nv;
     Workspace<S> w = w_;
-    S* const sum = take<S>(w, 7 * std::ptrdiff_t{nv});
-    for (int i = 0; i < 7 * nv; ++i) sum[i] = o;
+    S* const sum = take<S>(w, 9 * std::ptrdiff_t{nv});
+    for (int i = 0; i < 9 * nv; ++i) sum[i] = o;
     const StepMatrixCotangents<S> matrix = {sum, sum + nv, sums.theta};
     S *const v_bar = sum + 3 * nv, *const first_bar = sum + 4 * nv, *const start_bar = sum + 5 * nv,
-             *const shift_bar = sum + 6 * nv;
+             *const shift_bar = sum + 6 * nv, *const inertia_bar = sum + 7 * nv;
     const BodyCotangents<S>& of = body_;
     for (Force<S>* const each : {of.displacement, of.start, of.shift, of.now[0], of.now[1]}) {
       for (int b = 0; b < model_.bodies; ++b) each[b] = spatial::zero_force<S>();
@@ -142,8 +148,12 @@ class ConvexStepProduct {
     auto* const places = take<Vec3<S>>(w, model_.bodies);
     for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
     tree_.gather_places(places);
+    pull_states(bar);
+    if (projects()) {
+      projection_.pull(bar.q, bar.v, {nullptr, inertia_bar, sums.theta}, places, rows_, tape_, w);
+    }
     seed_end(bar);
-    tape_.pull(begin_end_);
+    tape_.pull(begin_end_, begin_states_);
     evaluate(0);
     for (int i = 0; i < nv; ++i) v_bar[i] = take_cotangent(v1_[i]);
     contact_.pull_end(bar.deflections, bar.turnings);
@@ -156,6 +166,7 @@ class ConvexStepProduct {
       gather_twists(1, first_bar, w);
       pull_pass(1, first_bar, bar, shift_bar, matrix, w);
     }
+    if (projects()) pull_rows(matrix, w);
     const bool has_room = contact_.pull_start(*start_, bar.deflections, bar.turnings, sums.laws, w);
     for (int pass = 0; pass < made_passes(); ++pass) {
       tree_.gather(twists_.now[pass], velocity_[pass], of.now[pass], matrix.q, nullptr);
@@ -168,7 +179,7 @@ class ConvexStepProduct {
     pull_free_velocity(start_bar, matrix, w);
     for (int i = 0; i < dynamics::step_block_numbers(nv); ++i) seed(base_[i], matrix.base[i]);
     if constexpr (differs) {
-      for (int i = 0; i < nv; ++i) seed(taped_model_.armature[i], matrix.base[i]);
+      for (int i = 0; i < nv; ++i) seed(taped_model_.armature[i], matrix.base[i] + inertia_bar[i]);
       for (int b = 0; b < model_.bodies; ++b) {
         auto* const place = taped_model_.constants[b].placement + 9;
         seed(place[0], places[b].x), seed(place[1], places[b].y), seed(place[2], places[b].z);
@@ -176,7 +187,7 @@ class ConvexStepProduct {
     }
     tape_.pull(0, begin_free_);
     read_inputs(matrix.q, start_bar, bar, sums);
-    return has_room;
+    return has_room && rows_.has_room();
   }
 
  private:
@@ -207,9 +218,13 @@ class ConvexStepProduct {
     return taken;
   }
 
+  /// Whether the state that the step found is projected onto loops.
+  bool projects() const { return model_.rows > 0; }
+
   /// Runs the step and the sampled blocks at its end once more on the tape.
   void record(const StepSegment<S>& segment, const ContactState<S>& start) {
     const S time = fma(all<S>(Real(0.5)), h_, segment.time);  // of the forces
+    time_of_end_ = segment.time + h_;
     start_v_ = tree::full_v(model_, static_cast<const S*>(start.v), w_);
     start_q_ = tree::full_q(model_, static_cast<const S*>(start.q), w_);
     tape_ = take_tape<S>(w_);
@@ -223,7 +238,9 @@ class ConvexStepProduct {
     record_free_velocity();
     place_changes();
     begin_end_ = tape_.edges;
-    record_end(time);
+    record_motion();
+    begin_states_ = tape_.edges;
+    record_states(time);
     record_blocks(segment);
     contact_.begin(
         twists_, body_, made_passes(), [this](const auto& P) { return step_.outcome_.touches(P); });
@@ -431,8 +448,8 @@ class ConvexStepProduct {
     }
   }
 
-  /// q₁, v₁ and the states of elements, on the tape.
-  void record_end(S time) {
+  /// q₁ and v₁, on the tape.
+  void record_motion() {
     const int nv = model_.nv;
     const R h(h_);
     q1_ = take_taped<R>(model_.nq);
@@ -460,26 +477,73 @@ class ConvexStepProduct {
         move_root<R>(h, v1 + i, shift_ + i, q1_ + joint.q, end_v_ + i);
       }
     }
+    if (projects()) {
+      S *const q = take<S>(w_, model_.nq), *const v = take<S>(w_, nv);
+      for (int i = 0; i < model_.nq; ++i) q[i] = q1_[i].value;
+      for (int i = 0; i < nv; ++i) v[i] = end_v_[i].value;
+      projection_.make(time_of_end_, q, v, start_->loop_q, w_);
+    }
+  }
+
+  /// Configuration at the end of the step, whose displacement is an input.
+  const R* take_end() {
+    S* const still = take<S>(w_, model_.nv);
+    for (int i = 0; i < model_.nv; ++i) still[i] = all<S>(0);
+    end_dq_ = inputs(still, model_.nv);
+    at_end_v_ = inputs(end_->v, model_.nv);
+    R* const q = take_taped<R>(model_.nq);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      R from[8];
+      for (int i = 0; i < joint.nq; ++i) from[i] = R(end_->q[joint.q + i]);
+      dynamics::retract<R>(joint.block, joint.blocks, from, end_dq_ + joint.v, q + joint.q);
+    }
+    return q;
+  }
+
+  /// States of elements at the end, on the tape.
+  void record_states(S time) {
+    end_q_ = projects() ? take_end() : q1_;
+    if (!projects()) at_end_v_ = end_v_;
     Workspace<R> w = for_tape();
     const System<R> system = taped_system(w);
     if (system.states() == 0) return;
-    const UsersState end = users_state(q1_, end_v_, w);
     R* mean = nullptr;
+    const UsersState end = users_state(end_q_, at_end_v_, w);
     if (system.integrates()) {
       const UsersState start = users_state(q_, v_, w);
       mean = take<R>(w, model_.reduced_nv);
       for (int i = 0; i < model_.reduced_nv; ++i) mean[i] = R(all<S>(Real(0.5))) * (start.v[i] + end.v[i]);
     }
-    end_states<R>(system, R(time), h, end.q, end.v, mean, number_, w);
+    end_states<R>(system, R(time), R(h_), end.q, end.v, mean, number_, w);
   }
 
   /// Numbers that sampled blocks hold from the end on.
   void record_blocks(const StepSegment<S>& segment) {
     if (segment.due == 0) return;
     Workspace<R> w = for_tape();
-    const UsersState end = users_state(q1_, end_v_, w);
+    const UsersState end = users_state(end_q_, at_end_v_, w);
     const SignalPoint<R> at(taped_model_, R(segment.end), end.q, end.v, current_, w);
     run_blocks<R>(at, segment.due, [&](int block) { return on_tape(segment.is_due(block)); }, current_, w);
+  }
+
+  /// Takes cotangents of the signals back to the state at the end.
+  void pull_states(const StateCotangents<S>& bar) const {
+    for (int i = 0; i < number_count(); ++i) seed(current_[i], bar.signals[i]);
+    tape_.pull(begin_states_);
+    for (int i = 0; projects() && i < model_.nv; ++i) {
+      bar.q[i] += take_cotangent(end_dq_[i]);
+      bar.v[i] += take_cotangent(at_end_v_[i]);
+    }
+  }
+
+  /// Takes those of the rows' derivatives in the passes back.
+  void pull_rows(const StepMatrixCotangents<S>& matrix, Workspace<S> w) {
+    S* const free = take<S>(w, model_.nv);
+    for (int i = 0; i < model_.nv; ++i) free[i] = free_[i].value;
+    const typename HeldRowsProduct<S, differs>::Step step = {
+        step_.free_.base, free, start_q_, start_->loop_q, time_of_end_, velocity_, made_passes()};
+    held_.pull(step, tree_, matrix.q, rows_, w);
   }
 
   void seed_end(const StateCotangents<S>& bar) const {
@@ -490,7 +554,6 @@ class ConvexStepProduct {
       for (int i = 0; i < joint.nq; ++i) seed(q1_[joint.q + i], q_bar[i]);
       for (int i = 0; i < joint.nv; ++i) seed(end_v_[joint.v + i], bar.v[joint.reduced_v + i]);
     });
-    for (int i = 0; i < number_count(); ++i) seed(current_[i], bar.signals[i]);
   }
 
   /// Deflections of dry friction at the end.
@@ -551,6 +614,7 @@ class ConvexStepProduct {
     const int nv = model_.nv;
     S* const lambda = take<S>(w, nv);
     simd::copy_each<S>(step_.problem_.apply_inverse(step_.free_.base, v_bar, w), nv, lambda);
+    if (projects()) keep_rows(pass, lambda, w);
     auto* const L = take<Motion<S>>(w, model_.bodies);
     auto *const L_bar = take<Force<S>>(w, model_.bodies), *const held = take<Force<S>>(w, model_.bodies);
     tree_.spread(lambda, L);
@@ -597,6 +661,22 @@ class ConvexStepProduct {
     }
     dynamics::subtract_beside_diagonal(model_, base, static_cast<const S*>(minus), to);
     tree_.gather(L, lambda, momentum, nullptr, to);
+  }
+
+  /// Takes down what rows need of a pass, whose impulses have been made.
+  void keep_rows(int pass, const S* lambda, Workspace<S> w) {
+    S* const push = take<S>(w, model_.nv);
+    auto* const wrench = take<Force<S>>(w, model_.bodies);
+    for (int i = 0; i < model_.nv; ++i) push[i] = all<S>(0);
+    for (int b = 0; b < model_.bodies; ++b) wrench[b] = spatial::zero_force<S>();
+    contact_.add_impulses(wrench);
+    tree_.gather(twists_.now[pass], velocity_[pass], wrench, nullptr, push);
+    const auto& kinds = step_.problem_.kinds;
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      push[contacts_.coordinate[k].v] += kinds.coordinates.coordinate[k].made;
+    }
+    for (int n = 0; n < bounded_count_; ++n) push[bounded_[n].v] += kinds.bounded.bounded[n].made;
+    held_.keep(pass, lambda, push);
   }
 
   /// Takes cotangents of trees' velocities without contacts back to the forces and the start.
@@ -697,12 +777,16 @@ class ConvexStepProduct {
   dynamics::TreeProduct<S> tree_;
   ConvexStep<S> step_;
   ContactProduct<S> contact_;
+  HeldRowsProduct<S, differs> held_;
+  constraints::RowProduct<S, differs> rows_;
+  constraints::ProjectionProduct<S, differs> projection_;
   Workspace<S> w_;
-  const ContactState<S>* start_ = nullptr;
+  const ContactState<S>*start_ = nullptr, *end_ = nullptr;
+  S time_of_end_;
   const S *start_q_ = nullptr, *start_v_ = nullptr;
 
   simd::Tape<S> tape_;
-  int begin_free_ = 0, begin_end_ = 0;  ///< places on the tape
+  int begin_free_ = 0, begin_end_ = 0, begin_states_ = 0;  ///< places on the tape
   ModelOf<R> taped_model_;
   contact::Contacts<typename R::Parameter> taped_contacts_ = {};  ///< their forces of joints
   const constraints::CoordinateLaw<typename R::Parameter>* coordinate_;
@@ -711,6 +795,8 @@ class ConvexStepProduct {
   R *before_, *rate_, *rate_change_, *share_, *v1_;
   R *q_, *tau_, *base_, *current_, *rates_ = nullptr;
   R *free_, *shift_, *q1_, *end_v_;
+  const R *end_q_, *at_end_v_;  ///< at the end, projected
+  const R* end_dq_ = nullptr;   ///< displacement of q there
   Force<R>* momentum_;
   contact::BoundedForce<R>* bounded_;
   int bounded_count_ = 0;

@@ -1,0 +1,281 @@
+"""Gradients of losses of worlds through convex steps with loops, couplings and prescribed motions.
+
+Oracle: the best of central differences of sixth order, of six sizes, of the engine's own steps: by motions of the
+start that keep the loops closed, whose velocities follow, and by every velocity.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.loops.constraints import constraints
+from pysim.typing import Array
+from tests.analysis.test_gradients import WEIGHTS, Rollout, by_parameter, error
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
+SIZES = 10.0 ** np.array([-2.0, -2.5, -3.0, -4.0, -5.0, -6.0])
+SMOOTH = 1e-7
+SCENES = Path(__file__).parents[2] / "scenes"
+RUN = """
+[simulation]
+integrator = "convex"
+step = 2e-3
+duration = 1.0
+passes = 1
+solver_tolerance = 1e-13
+"""
+LINK = """
+[[body]]
+name = "{name}"
+mass = 1.2
+com = [0.2, 0.01, -0.02]
+inertia = {{ xx = 0.01, yy = 0.02, zz = 0.025, xy = 0.001 }}
+"""
+
+
+def scene_of(folder: Path, text: str) -> pysim.Scene:
+    path = folder / "scene.toml"
+    path.write_text(text + RUN, "utf-8")
+    return pysim.load_scene(path)
+
+
+def closed(scene: pysim.Scene, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    """Return the nearest states that satisfy the constraints."""
+    model = scene.model
+    for _ in range(8):
+        at = constraints(model, q, loop_q=scene.state.loop_q, t=t)
+        move = np.linalg.lstsq(at.jacobian, -at.residual, rcond=1e-9)[0]
+        q = model.integrate(q, move)
+    at = constraints(model, q, loop_q=scene.state.loop_q, t=t)
+    off = at.jacobian @ v + at.rates
+    return q, v - np.linalg.lstsq(at.jacobian, off, rcond=1e-9)[0]
+
+
+def tangents(scene: pysim.Scene, q: Array, t: float) -> Array:
+    """Return directions (dof, nv) along which g stays zero; slip of a wheel is no change of g."""
+    model = scene.model
+    rows = []
+    for unit in np.eye(model.nv):
+        both = [
+            constraints(model, model.integrate(q, k * 1e-6 * unit), loop_q=scene.state.loop_q, t=t)
+            for k in (1, -1)
+        ]
+        rows.append((both[0].residual - both[1].residual) / 2e-6)
+    _, sizes, V = np.linalg.svd(np.array(rows).T)
+    return np.asarray(V[(sizes > 1e-6).sum() :]).reshape(-1, model.nv)
+
+
+def by_start(rollout: Rollout) -> tuple[Array, list[Array], Array]:
+    """Differences by tangents and by v, of every size; and how q and v move along the tangents."""
+    scene, t = rollout.scene, float(rollout.worlds.t[0])
+    own = tangents(scene, rollout.q, t)
+    _, v0 = closed(scene, rollout.q, rollout.v, t)
+    weights = np.array(list(WEIGHTS.values()))
+    found, moved = [], []
+    for size in SIZES:
+        q, v = [], []
+        for tangent in own:
+            for k in WEIGHTS:
+                at = closed(
+                    scene, scene.model.integrate(rollout.q, k * size * tangent), rollout.v, t
+                )
+                q.append(at[0])
+                v.append(at[1])
+        moves = np.array([scene.model.difference(rollout.q, x) for x in q]).reshape(len(q), len(v0))
+        changes = np.hstack([moves, np.array(v).reshape(moves.shape) - v0])
+        changes = changes.reshape(len(own), len(WEIGHTS), changes.shape[1])
+        slopes = np.einsum("dkn,k->dn", changes, weights)
+        moved.append(slopes / (60 * size))
+        for unit in np.eye(len(rollout.v)):
+            for k in WEIGHTS:
+                q.append(rollout.q)
+                v.append(rollout.v + k * size * unit)
+        held = None if rollout.controls is None else np.repeat(rollout.controls, len(q), axis=0)
+        values = rollout.values(np.array(q), np.array(v), held)
+        found.append(values.reshape(-1, len(WEIGHTS)) @ weights / (60 * size))
+    return moved[2], found, own
+
+
+def check(rollout: Rollout, bound: float = SMOOTH) -> None:
+    found = rollout.gradient()
+    motions, oracles, own = by_start(rollout)
+    along = motions @ np.concatenate([found.q[0], found.v[0]])
+    assert len(own) == len(along)
+    assert error(np.concatenate([along, found.v[0]]), oracles) < bound
+
+
+def started(scene: pysim.Scene, seed: int, speed: float = 0.5) -> tuple[Array, Array]:
+    """Return a random closed start."""
+    rng = np.random.default_rng(seed)
+    return closed(scene, scene.state.q, scene.state.v + rng.normal(0, speed, scene.model.nv), 0.0)
+
+
+FOUR_BAR = "".join(
+    [
+        "gravity = [0.3, 0.2, -9.81]\n",
+        *(LINK.format(name=name) for name in ("crank", "coupler", "rocker")),
+        """
+[[joint]]
+name = "drive"
+type = "revolute"
+child = "crank"
+axis = [0, -1, 0]
+start = { q = 0.4, v = 2.0 }
+friction = 0.05
+damping = 0.02
+armature = 0.003
+[[joint]]
+name = "knee"
+type = "revolute"
+parent = "crank"
+child = "coupler"
+at = { xyz = [0.3, -0.03, 0] }
+axis = [0, -1, 0]
+start = { q = 0.5 }
+[[joint]]
+name = "swing"
+type = "revolute"
+child = "rocker"
+at = { xyz = [0.8, 0, 0] }
+axis = [0, -1, 0]
+start = { q = 1.7 }
+stiffness = 2.0
+[[loop]]
+name = "close"
+type = "revolute"
+a = "coupler"
+b = "rocker"
+at_a = { xyz = [0.9, 0.03, 0] }
+at_b = { xyz = [0.6, 0, 0] }
+axis = [0, -1, 0]
+[assembly]
+hold = ["drive"]
+[[signal]]
+name = "torque"
+type = "input"
+[[actuator]]
+name = "motor"
+type = "position_servo"
+joint = "drive"
+command = "torque"
+kp = 40.0
+kd = 0.5
+force_range = [-15.0, 15.0]
+""",
+    ]
+)
+CHAIN = "".join(
+    [
+        *(LINK.format(name=name) for name in ("a", "b", "c")),
+        """
+[[joint]]
+name = "one"
+type = "ball"
+child = "a"
+start = { xyz = [0.1, 0.2, 0.3] }
+[[joint]]
+name = "two"
+type = "universal"
+parent = "a"
+child = "b"
+at = { xyz = [0.4, 0, 0.1] }
+start = { q = [0.4, 0.3] }
+[[joint]]
+name = "three"
+type = "ball"
+parent = "b"
+child = "c"
+at = { xyz = [0.4, 0.1, 0] }
+""",
+    ]
+).replace("start = { xyz = [0.1, 0.2, 0.3] }\n", "")
+ENDS = 'name = "end"\na = "c"\nat_a = { xyz = [0.4, 0.05, 0.02], rpy = [0.2, 0.1, 0.3] }\n'
+LOOPS = {
+    kind: f'[[loop]]\ntype = "{kind}"\n{ENDS}{rest}\n'
+    for kind, rest in {
+        "ball": "",
+        "revolute": "",
+        "prismatic": "",
+        "cylindrical": "",
+        "universal": "",
+        "helical": "pitch = 0.1",
+        "planar": "",
+        "translation": "",
+        "point_on_plane": "",
+        "point_on_line": "",
+        "distance": "length = 0.3",
+    }.items()
+}
+
+
+@pytest.mark.parametrize("steps", [1, 20])
+def test_a_four_bar_with_a_servo_has_the_gradient_of_differences(
+    steps: int, tmp_path: Path
+) -> None:
+    scene = scene_of(tmp_path, FOUR_BAR)
+    controls = np.random.default_rng(4).normal(0.4, 0.2, (1, steps, 1))
+    rollout = Rollout(scene, *started(scene, 1, 0.0), steps, controls)
+    check(rollout)
+    found = rollout.gradient()
+    assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_chain_that_a_loop_holds_has_the_gradient_of_differences(
+    kind: str, tmp_path: Path
+) -> None:
+    scene = scene_of(tmp_path, CHAIN + LOOPS[kind])
+    check(Rollout(scene, *started(scene, 2), 3))
+
+
+@pytest.mark.parametrize("name", ["bricard", "stewart_platform", "five_bar", "differential"])
+def test_a_scene_with_loops_or_couplings_has_the_gradient_of_differences(name: str) -> None:
+    keys = {"integrator": "convex", "step": 2e-3, "solver_tolerance": 1e-13, "passes": 1}
+    changes = {f"simulation.{key}": value for key, value in keys.items()}
+    scene = pysim.load_scene(SCENES / f"{name}.toml", changes)
+    check(Rollout(scene, *started(scene, 1, 0.3), 10))
+
+
+def test_a_closed_chain_in_contact_has_the_gradient_of_differences(tmp_path: Path) -> None:
+    foot = "collision = [{ sphere = { radius = 0.04 }, at = { xyz = [0, 0.3, 0] } }]\n"
+    text = CHAIN.replace('name = "c"\n', 'name = "c"\n' + foot, 1) + LOOPS["ball"]
+    ground = "[[ground]]\nplane = { normal = [0, 0, 1], offset = -0.334 }\n"
+    material = (
+        "[materials.default]\nfriction = 0.6\nstiffness = 2e4\ndissipation = 0.3\n"
+        "relaxation_time = 1e-3\n"
+    )
+    scene = scene_of(tmp_path, material + text + ground)
+    rollout = Rollout(scene, *started(scene, 2), 5)
+    assert np.abs(rollout.reference.contacts).max() > 10
+    check(rollout)
+
+
+def test_a_gradient_by_numbers_of_a_closed_chain_is_that_of_differences(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, FOUR_BAR)
+    rollout = Rollout(scene, *started(scene, 1, 0.0), 20, np.full((1, 20, 1), 0.4))
+    drive = ["armature", "friction", "damping"]
+    paths = [
+        "gravity",
+        "joint.swing.stiffness",
+        "actuator.motor.kp",
+        *(f"joint.drive.{key}" for key in drive),
+        *(f"body.coupler.{key}" for key in ("mass", "com", "inertia")),
+    ]
+    found = rollout.gradient(by=paths).parameters
+    for path in paths:
+        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+
+
+def test_the_end_of_a_driven_chain_does_not_depend_on_its_speed_at_the_start(
+    tmp_path: Path,
+) -> None:
+    scene = pysim.load_scene(
+        SCENES / "driven_linkage.toml", {"simulation.integrator": "convex", "simulation.step": 2e-3}
+    )
+    rollout = Rollout(scene, scene.state.q, scene.state.v, 5)
+    found = rollout.gradient()
+    assert np.abs(found.v[0]).max() < 1e-6
