@@ -111,7 +111,8 @@ void states_within(const System<S>& system, S h, S theta, const Stages<S>& stage
   }
 }
 
-/// The error of a step, or that of the states of elements where it is larger; integrals do not count.
+/// The error of a step, or that of the states of elements where it is larger, as of those that are NaN or
+/// infinite; integrals do not count.
 template <class S>
 S with_states(const System<S>& system,
               const Tolerances& tolerances,
@@ -127,7 +128,8 @@ S with_states(const System<S>& system,
   for (int i = 0; i < coupled; ++i) {
     const S size = max(abs(stages.x0[i]), abs(x1[i]));
     const S allowed = fma(all<S>(tolerances.relative[0]), size, all<S>(tolerances.position[0]));
-    error = max(error, abs(e[i]) / allowed);
+    const S share = abs(e[i]) / allowed;
+    error = max(error, select(share == share, share, all<S>(simd::infinity)));
   }
   return error;
 }
