@@ -57,9 +57,7 @@ def _list_compared_numbers(scene: Scene) -> list[Any]:
 
 def _tables(scene: Scene, folders: tuple[Path, ...]) -> dict[str, Any]:
     """Return the tables of a scene, with its overrides."""
-    from pysim.scene.toml.includes import INCLUDE, with_includes  # noqa: PLC0415, pydantic
-    from pysim.scene.toml.overrides import apply_overrides  # noqa: PLC0415
-    from pysim.scene.toml.source import INCLUDED, source_of  # noqa: PLC0415
+    from pysim.scene.toml.reader import tables_of  # noqa: PLC0415, pydantic
 
     spec, settings = scene.spec, scene.settings
     if not spec.text:  # of a file of another program
@@ -67,8 +65,4 @@ def _tables(scene: Scene, folders: tuple[Path, ...]) -> dict[str, Any]:
         tables["simulation"] = {"integrator": settings.integrator, "step": settings.step}
         tables["simulation"] |= settings.parameters
         return tables
-    own = spec.text.partition(INCLUDED)[0]  # texts of included files follow
-    values = with_includes(source_of(str(spec.path), own), spec.path, folders).values
-    apply_overrides(values, spec.overrides)
-    values.pop(INCLUDE, None)
-    return values
+    return tables_of(spec, folders)

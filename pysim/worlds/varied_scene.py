@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import warnings
 from dataclasses import replace
 from functools import cached_property
@@ -213,15 +212,14 @@ class VariedScene:
     @cached_property
     def _given_inertias(self) -> frozenset[str]:
         """Names of the scene's own bodies whose tables give an inertia, which a mass does not scale."""
+        from pysim.scene.toml.reader import tables_of  # noqa: PLC0415, pydantic takes long to import
+
+        spec = self._scene.spec
         try:
-            tables = tomllib.loads(self._scene.spec.text).get("body", [])
-        except tomllib.TOMLDecodeError:
+            tables = tables_of(spec).get("body", []) if spec.text else []
+        except SceneError:  # a file that it includes is gone
             return frozenset()
-        return frozenset(
-            str(table.get("name"))
-            for table in tables
-            if isinstance(table, dict) and "inertia" in table
-        )
+        return frozenset(str(table["name"]) for table in tables if "inertia" in table)
 
     def _note_reach(self, carriers: Sequence[int], inertias: Array) -> None:
         """Note how far centres of mass of roots can be from their joints, by which motions are bounded.

@@ -585,3 +585,27 @@ def test_numbers_between_the_bounds_of_a_parameter_are_valid(
         assert parameter.invalid(parameter.start[None]) is None
         found += 1
     assert found
+
+
+def test_a_mass_does_not_scale_an_inertia_that_an_override_gives(tmp_path: Path) -> None:
+    """Oracle: the scene loaded with both."""
+    path = tmp_path / "block.toml"
+    path.write_text(
+        """
+[[body]]
+name = "block"
+mass = 1.0
+shape = { box = [0.2, 0.2, 0.2] }
+[[joint]]
+name = "free"
+type = "free"
+child = "block"
+""",
+        "utf-8",
+    )
+    inertia = {"body.block.inertia": {"xx": 0.3, "yy": 0.4, "zz": 0.5}}
+    worlds = pysim.Worlds(pysim.load_scene(path, inertia), 2)
+    worlds.parameters["body.block.mass"][1] = 2.0
+    worlds.step(steps=1)
+    expected = pysim.load_scene(path, inertia | {"body.block.mass": 2.0}).model
+    assert np.array_equal(worlds.scene(1).model.parameters, expected.parameters)

@@ -130,12 +130,22 @@ def read_again(spec: SceneSpec, overrides: Mapping[str, object]) -> SceneSpec:
     Raises:
         SceneError, ModelError: as in `read_toml`.
     """
-    own = spec.text.partition(INCLUDED)[0]  # texts of included files follow
-    source = with_includes(source_of(str(spec.path), own), spec.path, ())
     reading = Reading((), allow_code=True)  # whose code has run
-    return read_tables(
-        source, spec.path, {**spec.overrides, **overrides}, TableCache(), reading
-    ).spec
+    overrides = {**spec.overrides, **overrides}
+    return read_tables(_source_again(spec, ()), spec.path, overrides, TableCache(), reading).spec
+
+
+def tables_of(spec: SceneSpec, folders: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Return the tables that a scene was read from, with those of included files and its overrides."""
+    values = _source_again(spec, folders).values
+    apply_overrides(values, spec.overrides)
+    values.pop(INCLUDE, None)
+    return values
+
+
+def _source_again(spec: SceneSpec, folders: tuple[Path, ...]) -> Source:
+    text = spec.text.partition(INCLUDED)[0]  # texts of included files follow
+    return with_includes(source_of(str(spec.path), text), spec.path, folders)
 
 
 @dataclass(frozen=True)
