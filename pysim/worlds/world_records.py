@@ -269,8 +269,9 @@ class WorldRecords:
         held = self.signals[np.ix_(worlds, self._input_places)]
         self.signals[worlds] = self._start_numbers(worlds)
         self.signals[np.ix_(worlds, self._input_places)] = held
-        places = [] if self.scene.signals is None else list(self.scene.signals.settled)
-        if settled and places:
+        signals = self.scene.signals
+        places = np.array(() if signals is None else signals.settled, int)
+        if settled and len(places):
             with self.scene_with_numbers(worlds) as scene:
                 run = SignalRun(scene, self.signals[worlds], worlds=worlds, count=self.count)
                 run.settle(float(self.t[worlds[0]]), *self.states(worlds))
