@@ -20,6 +20,7 @@ from pysim.inertia.surface import (
     Surface,
     counted,
     counted_of,
+    distinct_rows,
     edges,
     read_surface,
     refuse_overflow,
@@ -115,11 +116,9 @@ def _welded(where: str, vertices: Vertices, faces: Faces, *, fill: bool) -> tupl
 def _filled(where: str, vertices: Vertices, faces: Faces) -> tuple[Vertices, Faces]:
     """Close holes of three or four edges, as trimesh does, by triangles wound against their neighbours."""
     walked = edges(faces)
-    _, index, count = np.unique(
-        np.sort(walked, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
+    index = distinct_rows(np.sort(walked, axis=1))[1]
     beside, forth = defaultdict(list), set()
-    for a, b in walked[count[index.reshape(-1)] % 2 == 1].tolist():
+    for a, b in walked[np.bincount(index)[index] % 2 == 1].tolist():
         beside[a].append(b)
         beside[b].append(a)
         forth.add((a, b))
@@ -152,15 +151,15 @@ def _joined(
     where: str, vertices: Vertices, faces: Faces, places: Vertices
 ) -> tuple[Vertices, Faces]:
     """Merge vertices of equal `places`; drop degenerate and duplicate triangles."""
-    _, first, index = np.unique(places + 0.0, axis=0, return_index=True, return_inverse=True)
-    kept = index.reshape(-1)[faces]
+    first, index = distinct_rows(places)
+    kept = index[faces]
     kept = kept[(kept != np.roll(kept, 1, axis=1)).all(axis=1)]
     from_least = (kept.argmin(axis=1)[:, None] + np.arange(3)) % 3
     turned = np.take_along_axis(kept, from_least, axis=1)
     if len(kept) == 0:
         problem = "has no triangle whose corners differ; export the mesh again"
         raise PysimError(where, problem)
-    once = np.sort(np.unique(turned, axis=0, return_index=True)[1])
+    once = np.sort(distinct_rows(turned)[0])
     if len(once) < len(kept):
         text = f"{counted(len(kept) - len(once), 'duplicate triangle')} ignored"
         _warn(where, text)
@@ -169,8 +168,7 @@ def _joined(
 
 def _open_edges(faces: Faces) -> int:
     """Count edges with an odd number of triangles."""
-    walked = np.sort(edges(faces), axis=1)
-    counts = np.unique(walked, axis=0, return_counts=True)[1]
+    counts = np.bincount(distinct_rows(np.sort(edges(faces), axis=1))[1])
     return int((counts % 2).sum())
 
 

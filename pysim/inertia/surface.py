@@ -198,6 +198,20 @@ def welded(surface: Surface) -> Faces:
     return np.ascontiguousarray(first[index.reshape(-1)][surface.faces], np.int64)
 
 
+def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each distinct row of (n, k) occurs first, in the rows' order, and which of them each row (n,) is.
+
+    `np.unique` compares rows as records, which takes three times as long.
+    """
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    is_new = np.ones(len(rows), bool)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    index = np.empty(len(rows), np.intp)
+    index[order] = np.cumsum(is_new) - 1
+    return order[is_new], index
+
+
 def edges(faces: Faces) -> Faces:
     """Return the directed edges (3 m, 2), those of a triangle together."""
     return faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
@@ -220,8 +234,7 @@ def _why_open(surface: Surface) -> str:
     walked = edges(welded(surface))
     walked = np.where((walked[:, :1] == walked[:, 1:]), -1, walked)  # of faces without area
     forth = walked[:, 0] < walked[:, 1]
-    _, index = np.unique(np.sort(walked, axis=1), axis=0, return_inverse=True)
-    index = index.reshape(-1)
+    index = distinct_rows(np.sort(walked, axis=1))[1]
     total = np.bincount(index)
     balance = np.bincount(index, np.where(forth, 1, -1) * (walked[:, 0] >= 0)).astype(int)
     odd = total[index] % 2 == 1
