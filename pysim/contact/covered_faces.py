@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 POINT = Shape("sphere", (1e-9,))  # [m]
 PARTS = 8  # of each edge and of the way from the middle of a face to it
 RIM = 32  # corners of the polygon that stands for a cap
+SOME = 16  # of so many triangles of a hull one is tried first
 
 
 class Face(NamedTuple):
@@ -128,7 +129,7 @@ def _is_inside(points: Array, near: Sequence[PlacedShape], slack: float) -> bool
     ring = points[-(len(points) // PARTS) :]
     left = np.ones(len(ring), bool)
     for other in near:
-        is_outside = _distances(ring, other) > slack
+        is_outside = _are_outside(ring, other, slack)
         if not is_outside.any():
             return True
         left &= is_outside
@@ -149,8 +150,32 @@ def _outside(points: Array, near: Sequence[PlacedShape], slack: float) -> NDArra
     for other in near:
         if len(left) == 0:
             break
-        left = left[_distances(points[left], other) > slack]
+        left = left[_are_outside(points[left], other, slack)]
     return left
+
+
+def _are_outside(points: Array, other: PlacedShape, slack: float) -> NDArray[np.bool_]:
+    """Return which points (n, 3) are farther from a shape than a slack [m].
+
+    A point is at least as far from a hull as from the plane of each face, and within it if it is behind all of them:
+    few points need the distance.
+    """
+    if other.shape.kind != "mesh":
+        return _distances(points, other) > slack
+    X, triangles = other.hull.placed(other.pose), other.hull.triangles
+    assert triangles is not None  # of a shape that collides
+    local = (points - X[:3, 3]) @ X[:3, :3]
+    beyond = np.full(len(points), -np.inf)
+    for part in (slice(0, None, SOME), slice(None)):  # what is outside of some needs no others
+        normals, first = triangles.normals[part], triangles.corners[part, 0]
+        left = np.flatnonzero(beyond <= slack)
+        height = np.einsum("ij,ij->i", normals, other.hull.vertices[first])
+        beyond[left] = (local[left] @ normals.T - height).max(axis=1, initial=-np.inf)
+    is_outside = beyond > slack
+    near = np.flatnonzero((beyond > 0) & ~is_outside)
+    if len(near):
+        is_outside[near] = _distances(points[near], other) > slack
+    return is_outside
 
 
 def _distances(points: Array, other: PlacedShape) -> Array:
