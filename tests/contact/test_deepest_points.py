@@ -62,7 +62,7 @@ def test_the_deepest_point_of_a_pair_is_as_deep_as_its_shapes(
     way /= np.linalg.norm(way, axis=1, keepdims=True)
     wanted = rng.uniform(-2e-3, 1e-3, POSES)
     q[:, 7:10] = 0.5 * way
-    for _ in range(40):  # moved along the line of centres until they are that far apart
+    for _ in range(16):  # moved along the line of centres until they are that far apart
         poses = pysim.forward_kinematics(model, q)
         found = distances(shapes[0], poses[:, 0], shapes[1], poses[:, 1])
         q[:, 7:10] -= ((found.distance - wanted) * 0.9)[:, None] * way

@@ -82,7 +82,7 @@ def test_random_throws_balance_their_momentum_and_make_no_energy(
         balanced(tmp_path, rng, shape, 64)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ten_thousand_random_throws_balance(
     tmp_path: Path, rng: np.random.Generator, shape: str

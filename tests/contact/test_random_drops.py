@@ -13,6 +13,7 @@ import pytest
 
 import pysim
 from tests.contact.scenes import GROUND, free, world
+from tests.nightly import at_night
 
 SHAPES = ("sphere", "capsule", "box", "cylinder", "ellipsoid")
 TOUCHING = SHAPES[:3]  # each other
@@ -115,7 +116,7 @@ def drop_worlds(tmp_path: Path, rng: np.random.Generator, worlds: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [400, *at_night(10_000)])
 def test_thousands_of_random_drops_stay_finite(
     tmp_path: Path, rng: np.random.Generator, count: int
 ) -> None:

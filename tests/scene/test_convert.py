@@ -29,6 +29,7 @@ from pysim.scene.spec import ModelSpec, SceneSpec
 from pysim.scene.toml.reader import read_built
 from pysim.worlds.accelerations import forces_of_actuators
 from pysim.worlds.loading import compile_scene
+from tests.nightly import at_night
 
 if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
@@ -38,12 +39,14 @@ ROBOTS = (
     "panda_description/urdf/panda",
     "ur_description/urdf/ur5_robot",
     "talos_data/robots/talos_full_v2",
-    "icub_description/robots/icub",
-    "romeo_description/urdf/romeo",
+    *at_night(
+        "icub_description/robots/icub",
+        "romeo_description/urdf/romeo",
+        "baxter_description/urdf/baxter",
+    ),
     "tiago_description/robots/tiago",
     "kinova_description/robots/kinova",
     "solo_description/robots/solo12",
-    "baxter_description/urdf/baxter",
     "allegro_hand_description/urdf/allegro_left_hand",
 )
 OWN = (

@@ -143,7 +143,7 @@ def test_a_run_killed_at_random_instants_ends_with_the_same_bits(text: str, tmp_
     scene = tmp_path / "mass.toml"
     scene.write_text(text)
     # of some hundred milliseconds each, with several segments
-    duration = 1000.0 if text is MASS else 5.0
+    duration = 400.0 if text is MASS else 5.0
     changes = {"simulation.duration": duration, "output.every": 0.05}
     pysim.simulate(pysim.load_scene(scene, changes), tmp_path / "whole.h5")
     draw = random.Random(text)
