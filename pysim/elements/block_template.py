@@ -6,7 +6,7 @@
 A program of the graph begins with the instructions of its instances. They are those of the template with other
 registers, and write the outputs to the registers of inputs:
 
-    inputs and outputs of instances | constants | results, the same registers for every instance and for the rest
+    inputs | outputs of instances | constants | results, the same registers for every instance and for the rest
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pysim._engine import Op
     from pysim.typing import Array
@@ -279,13 +279,18 @@ def instance_codes(
 
 
 def instructions(
-    instances: InstanceCode, registers: Array, results: int, tables: int
+    instances: InstanceCode,
+    registers: Array,
+    outputs: Mapping[int, int],
+    results: int,
+    tables: int,
 ) -> list[tuple[Op, int, int, int, int]]:
     """Return the instructions of instances in a program.
 
     Args:
         instances: the instances.
         registers: of the constants.
+        outputs: registers of outputs, by the number of the input of the graph.
         results: first register of results.
         tables: place of the template's tables among those of the program.
     """
@@ -296,7 +301,7 @@ def instructions(
         for number, at in instance.arguments.items():
             places[row, number] = at
         for output, register in code.renamed.items():
-            places[row, register] = instance.outputs[output]
+            places[row, register] = outputs[instance.outputs[output]]
     places[:, inputs : code.first] = registers.reshape(instances.constants.shape)
     kept = set(code.renamed.values())
     for register in range(code.first, code.registers):
@@ -311,7 +316,7 @@ def instructions(
     ):
         rows += [(op, *rest) for op, rest in zip(code.ops, operands, strict=True)]
         rows += [
-            (OPS["copy"], instance.outputs[output], int(places[row, register]), 0, 0)
+            (OPS["copy"], outputs[instance.outputs[output]], int(places[row, register]), 0, 0)
             for output, register in code.copied.items()
         ]
     return rows

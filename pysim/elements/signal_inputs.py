@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pysim.tracing.program import Emitted
 
 
+FIRST_OUTPUT = 1 << 30  # number of the first output of an instance
+
+
 class SignalInputs:
     """Inputs of a graph on one tape: numbers of the engine, results of inverse dynamics, outputs of instances.
 
@@ -38,7 +41,8 @@ class SignalInputs:
         self._registered: dict[tuple[SignalSource, int], int] = {}  # number of each input
         self._calls: list[tuple[SignalCallKind, list[int], int]] = []
         self._call_of_input: dict[int, int] = {}
-        self._instance_of: dict[int, tuple[TemplateInstance, int]] = {}  # and its output
+        # and its output, by numbers from FIRST_OUTPUT on
+        self._instance_of: dict[int, tuple[TemplateInstance, int]] = {}
         self._reading: dict[int, list[TemplateInstance]] = {}
         self._count = 0
 
@@ -100,7 +104,7 @@ class SignalInputs:
                     "a number passed to dynamics.inverse depends on another result of dynamics"
                 )
                 raise SceneError("signals", f"{problem}; use only one of the two")
-        emission = self._emitted(arguments, nodes, aside)
+        emission, input_registers = self._emitted(arguments, nodes, aside)
         if name is not None and self.tape.recipes is not None:
             recipes = recipes_of(self.tape, arguments, nodes)
             self.tape.recipes.note(f"constants of signals: {name}", recipes)
@@ -122,7 +126,7 @@ class SignalInputs:
             for (source, index), number in self._registered.items()
             if number in wanted
         ]
-        return SignalProgram(program, self._count, inputs, calls, list(places))
+        return SignalProgram(program, input_registers, inputs, calls, list(places))
 
     def _numbers_of(self, nodes: Iterable[int]) -> set[int]:
         """Return the numbers of the inputs of the tape that nodes depend on."""
@@ -164,9 +168,9 @@ class SignalInputs:
     def output_of(self, instance: TemplateInstance, output: int) -> Scalar:
         """Return the symbolic number of an output of an instance."""
         if output not in instance.outputs:
-            instance.outputs[output] = self._count
-            self._instance_of[self._count] = instance, output
-            self._count += 1
+            number = FIRST_OUTPUT + len(self._instance_of)
+            instance.outputs[output] = number
+            self._instance_of[number] = instance, output
         return Scalar(self.tape, self.tape.input(instance.outputs[output]))
 
     def through_instances(self, rates: Mapping[int, int]) -> dict[int, int]:
@@ -199,31 +203,38 @@ class SignalInputs:
         instance, output = self._instance_of[number]
         return {instance.arguments[k] for k in instance.template.read_by(output)}
 
-    def _emitted(self, early: Sequence[int], late: Sequence[int], aside: int) -> Emitted:
-        """Return the instructions of nodes, which follow those of the instances whose outputs they read."""
+    def _emitted(
+        self, early: Sequence[int], late: Sequence[int], aside: int
+    ) -> tuple[Emitted, int]:
+        """Return the instructions of nodes, after those of the instances that they read, and the input registers."""
         main = self._numbers_of([*early, *late[: len(late) - aside]])
         beside = self._numbers_of(late[len(late) - aside :]) - main if aside else set[int]()
         codes = instance_codes(self._outputs_among(main), self._outputs_among(beside))
         if not codes:
-            return emitted(self.tape, early, late, self._count, aside)
+            return emitted(self.tape, early, late, self._count, aside), self._count
+        # their registers follow those of the numbers of the engine
+        read = sorted(number for number in main | beside if number in self._instance_of)
+        outputs = {number: self._count + k for k, number in enumerate(read)}
+        first = self._count + len(outputs)
         numbers = [code.constants.ravel() for code in codes]
         values, where = np.unique(np.concatenate(numbers), return_inverse=True)
         nodes = [self.tape.const(x) for x in values.tolist()]
-        rest = emitted(self.tape, early, late, self._count, aside, nodes)
-        place = {node: self._count + k for k, node in enumerate(rest.constant_nodes)}
+        rest = emitted(self.tape, early, late, first, aside, nodes, outputs)
+        place = {node: first + k for k, node in enumerate(rest.constant_nodes)}
         registers = np.array([place[node] for node in nodes], int)[where]
         parts = np.split(registers, np.cumsum([part.size for part in numbers[:-1]]))
-        results = self._count + len(place)
+        results = first + len(place)
         prefix: list[Any] = []
         for instances, part in zip(codes, parts, strict=True):
             tables = self.tape.table(instances.template.tape.tables)
-            prefix += instructions(instances, part, results, tables)
+            prefix += instructions(instances, part, outputs, results, tables)
         most = max(instances.code.registers - instances.code.first for instances in codes)
-        return rest._replace(
+        whole = rest._replace(
             code=[*prefix, *rest.code],
             first=len(prefix) + rest.first,
             registers=max(rest.registers, results + most),
         )
+        return whole, first
 
     def _outputs_among(self, numbers: Iterable[int]) -> list[tuple[TemplateInstance, int]]:
         """Return the outputs of instances among inputs, in their order."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pysim._engine import Op, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set as AbstractSet
+    from collections.abc import Mapping, Sequence, Set as AbstractSet
 
     from pysim.tracing.tape import Tape
 
@@ -58,6 +58,7 @@ def emitted(
     inputs: int,
     aside: int = 0,
     others: Sequence[int] = (),
+    registers: Mapping[int, int] | None = None,
 ) -> Emitted:
     """Return the instructions that compute some nodes.
 
@@ -68,11 +69,12 @@ def emitted(
         inputs: numbers in q and v together.
         aside: number of nodes at the end of `late` that are only recorded: the others have the same bits without them.
         others: constants that have registers, too.
+        registers: of some inputs, by their number; the others have that of their number.
     """
     first, second = _parts(tape, early, late)
     constants = [k for k in first + second if tape.nodes[k].op == "const"]
     constants += sorted(set(others).difference(constants))
-    writer = _Writer(tape, inputs, constants)
+    writer = _Writer(tape, inputs, constants, registers or {})
     recorded = late[len(late) - aside :]
     writer.plan(first + second, early, late, len(first), recorded)
     for node in first:
@@ -111,8 +113,10 @@ def _parts(tape: Tape, early: Sequence[int], late: Sequence[int]) -> tuple[list[
 class _Writer:
     """Assigns registers, reusing those whose value is no longer needed."""
 
-    def __init__(self, tape: Tape, inputs: int, constants: Sequence[int]) -> None:
-        self.tape = tape
+    def __init__(
+        self, tape: Tape, inputs: int, constants: Sequence[int], places: Mapping[int, int]
+    ) -> None:
+        self.tape, self._places = tape, places
         self.code: list[tuple[Op, int, int, int, int]] = []
         self.register: dict[int, int] = {}
         for k, node in enumerate(constants):
@@ -175,7 +179,8 @@ class _Writer:
         if what.op == "const":
             return
         if what.op == "input":
-            self.register[node] = what.data[0]
+            number = what.data[0]
+            self.register[node] = self._places.get(number, number)
             return
         if node in self.register:  # the other half of a sincos
             self._release(node)
