@@ -896,15 +896,24 @@ class _Worlds(RecordedWorlds):
 class Worlds(_Worlds): ...
 class FloatWorlds(_Worlds): ...
 
-def cotangent_sizes(worlds: Worlds) -> tuple[str, int, list[tuple[str, int]]]: ...
+def cotangent_sizes(worlds: Worlds) -> tuple[str, str, int, list[tuple[str, int]]]: ...
 def pull_step(
     worlds: Worlds,
     index: NDArray[np.int32],
     bar: Sequence[Array],
     end_q: Array,
     end_v: Array,
-    threads: int = 1,
-    start: tuple[Sequence[int], Sequence[int]] | None = None,
+    threads: int,
+    start: tuple[Sequence[int], Sequence[int]] | None,
+    /,
+) -> Array: ...
+def step_matrices(
+    worlds: Worlds,
+    index: NDArray[np.int32],
+    numbers: Sequence[Sequence[int]],
+    to: Sequence[Array],
+    threads: int,
+    /,
 ) -> Array: ...
 def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
 

@@ -16,6 +16,23 @@ double* numbers_of(Reals& array, std::ptrdiff_t rows, std::ptrdiff_t numbers) {
   return array.mutable_data();
 }
 
+std::ptrdiff_t states_of(const Indices& index, std::ptrdiff_t coordinates) {
+  if (index.size() == 0 || index.size() % engine::worlds_in_pack() != 0 || coordinates == 0)
+    throw std::invalid_argument("worlds must be whole packs, with coordinates");
+  return index.size();
+}
+
+Reals run(
+    const Worlds& worlds, const Indices& index, engine::GradientBatch& batch, Reals q, Reals v, int threads) {
+  check_threads(threads);
+  Reals good(index.size());
+  batch.end_q = numbers_of(q, index.size(), worlds.parts().sizes.q);
+  batch.end_v = numbers_of(v, index.size(), worlds.parts().sizes.v);
+  batch.good = good.mutable_data();
+  without_gil([&] { engine::pull_step(worlds, Worlds::chosen(index), batch, threads); });
+  return good;
+}
+
 Reals pull(const Worlds& worlds,
            const Indices& index,
            std::vector<Reals> bar,
@@ -23,12 +40,8 @@ Reals pull(const Worlds& worlds,
            Reals v,
            int threads,
            const std::optional<std::array<std::vector<int>, 2>>& start) {
-  check_threads(threads);
-  const std::ptrdiff_t states = index.size();
   const auto sizes = engine::cotangent_sizes(worlds);
-  if (states == 0 || states % engine::worlds_in_pack() != 0 || sizes[0].second == 0)
-    throw std::invalid_argument("worlds must be whole packs, with coordinates");
-  Reals good(states);
+  const std::ptrdiff_t states = states_of(index, sizes[0].second);
   engine::GradientBatch batch = {};
   if (start) {
     const auto& [places, outputs] = *start;
@@ -42,11 +55,22 @@ Reals pull(const Worlds& worlds,
   for (std::size_t k = 0; k < sizes.size(); ++k)
     parts.push_back(numbers_of(bar.at(k), rows, sizes[k].second));
   batch.bar = engine::cotangents_in(parts);
-  batch.end_q = numbers_of(q, states, worlds.parts().sizes.q);
-  batch.end_v = numbers_of(v, states, worlds.parts().sizes.v);
-  batch.good = good.mutable_data();
-  without_gil([&] { engine::pull_step(worlds, Worlds::chosen(index), batch, threads); });
-  return good;
+  return run(worlds, index, batch, q, v, threads);
+}
+
+Reals write_matrices(const Worlds& worlds,
+                     const Indices& index,
+                     const std::vector<std::vector<int>>& numbers,
+                     std::vector<Reals> to,
+                     int threads) {
+  const std::ptrdiff_t count = states_of(index, worlds.parts().sizes.v);
+  const engine::MatrixNumbers lists(worlds, numbers);
+  engine::StepMatrices matrices = lists.view();
+  engine::GradientBatch batch = {};
+  matrices.to = numbers_of(to.at(0), count, std::ptrdiff_t{matrices.rows} * matrices.columns);
+  matrices.touching = numbers_of(to.at(1), count, worlds.model_contacts()->view().points);
+  batch.matrices = &matrices;
+  return run(worlds, index, batch, to.at(2), to.at(3), threads);
 }
 
 }  // namespace
@@ -57,28 +81,22 @@ void bind_gradients(py::module_& m) {
         const std::string refusal = engine::gradient_refusal(worlds);
         using Sizes = decltype(engine::cotangent_sizes(worlds));
         const auto sizes = refusal.empty() ? engine::cotangent_sizes(worlds) : Sizes{};
-        return py::make_tuple(refusal, engine::worlds_in_pack(), sizes);
+        return py::make_tuple(refusal, engine::matrix_refusal(worlds), engine::worlds_in_pack(), sizes);
       },
       "worlds"_a,
-      "Returns what keeps steps of worlds from having a gradient, '' for nothing; how many `pull_step` takes "
-      "at once; and the names of the cotangents, with their numbers a world.");
+      "Returns what keeps steps of worlds from having a gradient, and from having matrices, '' for nothing; "
+      "how many are a pack; and the names of the cotangents, with their numbers a world.");
   m.def("pull_step",
         &pull,
-        "worlds"_a,
-        "index"_a,
-        "bar"_a,
-        "end_q"_a,
-        "end_v"_a,
-        "threads"_a = 1,
-        "start"_a = py::none(),
         "Takes cotangents `bar`, in the order of their names, back through the next step of worlds, whole "
         "packs, in place, each world's as many as there are, one after the other; those of inertias and laws "
-        "are added. Leaves the states at its end, which the "
-        "worlds do not reach, in end_q and end_v. "
-        "With `start`, places of initial values that depend on one another and of outputs that they read, "
-        "those "
+        "are added. Leaves the states at its end, which the worlds do not reach, in end_q and end_v. With "
+        "`start`, places of initial values that depend on one another and of outputs that they read, those "
         "of signals go back through the blocks at the start instead, from records before these. Returns 1 "
         "where it was solved in one part, 0 where it was not, -1 where it needs more memory than there is.");
+  m.def("step_matrices",
+        &write_matrices,
+        "Writes matrices of the next step of worlds, the points that touch, and q and v; as `pull_step`.");
 }
 
 }  // namespace pysim::bindings

@@ -5,7 +5,7 @@
 #include "engine/gradients.hpp"
 #include "engine/signal_start.hpp"
 #include "engine/varied_worlds.hpp"
-#include "stepping/convex/product.hpp"
+#include "stepping/convex/derivatives.hpp"
 
 namespace pysim::engine {
 
@@ -85,6 +85,7 @@ struct PullConvexSteps {
       stepping::ConvexStepProduct<S> product(system, run, batch_.varied, segment.length, w);
       outcome_.good &= product.make(segment, start_, end_) | !segment.worlds;
       outcome_.has_room &= product.has_room();
+      if (batch_.matrices != nullptr) outcome_.has_room &= write_matrices(product, *batch_.matrices);
       pull_rows(product, segment.worlds, part, packs, before, total);
       if (!is_last) return;
       for (int i = 0; i < model_.reduced_nq; ++i) end_.q[i] = select(segment.worlds, end_.q[i], start_.q[i]);
@@ -189,6 +190,26 @@ struct PullConvexSteps {
           simd::store_rows(own.packs, own.count, own.rows + row * own.count, stride(own));
         }
       }
+    }
+
+    /// Writes the derivatives of a step that is one segment. Returns whether the tape had room.
+    bool write_matrices(stepping::ConvexStepProduct<S>& product, const StepMatrices& matrices) const {
+      Workspace<S> w = product.free_memory();
+      const stepping::StateList list = {matrices.points,
+                                        matrices.coordinates,
+                                        matrices.numbers,
+                                        matrices.point_count,
+                                        matrices.coordinate_count,
+                                        matrices.state_count,
+                                        matrices.input_count};
+      S* const packs = take<S>(w, matrices.rows * matrices.columns);
+      stepping::ConvexStepDerivatives<S> derivatives(product, list, w);
+      const bool has_room = product.has_room() && derivatives.evaluate(packs);
+      store(packs, matrices.rows * matrices.columns, matrices.to);
+      S* const touching = take<S>(w, contacts_.points);
+      product.contacts().list_touching(touching);
+      store(touching, contacts_.points, matrices.touching);
+      return has_room;
     }
 
     void store(const S* packs, int count, double* to) const {

@@ -35,6 +35,14 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   return refused_pairs(worlds.model_contacts()->view());
 }
 
+std::string matrix_refusal(const Worlds<double>& worlds) {
+  const auto view = worlds.model().view<double>();
+  if (!worlds.is_convex()) return "integrator = \"" + worlds.scheme().integrator + "\"";
+  if (view.rows > 0) return "loops and prescribed motions";
+  if (view.mimic) return "mimic joints and couplings";
+  return worlds.blocks().periods.empty() ? "" : "sampled blocks";
+}
+
 std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds) {
   const auto& model = worlds.model();
   const auto view = model.view<double>();
@@ -49,6 +57,42 @@ std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds
           {"theta", std::ptrdiff_t{10} * view.bodies},
           {"laws", std::ptrdiff_t{constraints::law_numbers} * contacts.pairs},
           {"numbers", worlds.varied(0).count}};
+}
+
+MatrixNumbers::MatrixNumbers(const Worlds<double>& worlds, const std::vector<std::vector<int>>& numbers)
+    : lists_(numbers) {
+  if (numbers.size() != 4) throw std::invalid_argument("states must be points, coordinates, signals, inputs");
+  states_ = static_cast<int>(numbers[2].size());
+  lists_[2].insert(lists_[2].end(), numbers[3].begin(), numbers[3].end());
+  lists_.pop_back();
+  const auto contacts = worlds.model_contacts()->view();
+  const int most[] = {contacts.points,
+                      contacts.coordinates,
+                      has_signals(worlds) ? static_cast<int>(worlds.parts().sizes.signals) : 0};
+  for (std::size_t k = 0; k < lists_.size(); ++k) {
+    for (const int number : lists_[k]) {
+      if (number < 0 || number >= most[k]) throw std::invalid_argument("states must be those of the worlds");
+    }
+  }
+  const std::size_t memory = 3 * lists_[0].size() + lists_[1].size();
+  rows_ =
+      2 * worlds.model().view<double>().nv + 3 * contacts.turning_points + static_cast<int>(memory) + states_;
+}
+
+StepMatrices MatrixNumbers::view() const {
+  const auto size = [this](int k) { return static_cast<int>(lists_[k].size()); };
+  const int inputs = size(2) - states_;
+  return {lists_[0].data(),
+          lists_[1].data(),
+          lists_[2].data(),
+          size(0),
+          size(1),
+          states_,
+          inputs,
+          rows_,
+          rows_ + inputs,
+          nullptr,
+          nullptr};
 }
 
 Cotangents cotangents_in(const std::vector<double*>& parts) {

@@ -28,9 +28,33 @@ struct SignalStart {
   const int* output;  ///< [outputs] places of held outputs of sampled blocks with initial values
 };
 
+/// Derivatives of steps as matrices, by the numbers of the states that are listed.
+struct StepMatrices {
+  const int *points, *coordinates, *numbers;  ///< see stepping::StateList
+  int point_count, coordinate_count, state_count, input_count;
+  int rows, columns;
+  double* to;        ///< (states, rows, columns)
+  double* touching;  ///< (states, points) 1 where a point of contacts leaves a deflection
+};
+
+/// Lists that StepMatrices reads, checked.
+class MatrixNumbers {
+ public:
+  /// Numbers of points, coordinates and signals that are states, and of signals that are inputs.
+  MatrixNumbers(const Worlds<double>& worlds, const std::vector<std::vector<int>>& numbers);
+
+  /// Without arrays to write to.
+  StepMatrices view() const;
+
+ private:
+  std::vector<std::vector<int>> lists_;  ///< points, coordinates, signals
+  int states_, rows_;
+};
+
 struct GradientBatch : WorldBatch<double> {
   SignalStart start;
-  int rows;  ///< cotangents of a state
+  int rows;                                ///< cotangents of a state
+  const StepMatrices* matrices = nullptr;  ///< which are made instead; null for none
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
   double* good;  ///< (states) 1 where the step was solved in one part, 0 elsewhere, -1 if the tape was full
@@ -41,6 +65,9 @@ int worlds_in_pack();
 
 /// Why steps of worlds have no gradient; empty if they have one.
 std::string gradient_refusal(const Worlds<double>& worlds);
+
+/// The part of worlds, whose steps have a gradient, that StepMatrices do not cover; empty for none.
+std::string matrix_refusal(const Worlds<double>& worlds);
 
 /// Names of the arrays of `Cotangents`, in their order, and numbers a state.
 std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds);

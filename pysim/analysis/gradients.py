@@ -101,6 +101,17 @@ def gradient(
     return found
 
 
+def refusal(worlds: Worlds) -> str:
+    """Return the part of worlds that keeps their steps from having derivatives, '' for none."""
+    records = worlds._records  # noqa: SLF001, the engine's records
+    signals = records.scene.signals
+    if not isinstance(records.engine, _engine.Worlds):
+        return "dtype = np.float32"
+    if signals is not None and signals.callbacks:
+        return "controllers in Python"
+    return str(_engine.cotangent_sizes(records.engine)[0])
+
+
 class Rollout:
     """Steps of worlds whose states have derivatives.
 
@@ -140,8 +151,9 @@ class Rollout:
         packed = -(-self.count // self.pack) * self.pack
         self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
 
-    def _doubles(self) -> _engine.Worlds:
-        """Return the engine's worlds, in double precision."""
+    @property
+    def doubles(self) -> _engine.Worlds:
+        """The engine's worlds, in double precision."""
         assert isinstance(self.records.engine, _engine.Worlds)
         return self.records.engine
 
@@ -151,18 +163,11 @@ class Rollout:
         Raises:
             SimulationError: the worlds have no derivatives, for a reason that it names.
         """
-        records, pack = self.records, 0
-        sizes: list[tuple[str, int]] = []
-        if records.is_single:
-            reason = "dtype = np.float32"
-        elif self.scene.signals is not None and self.scene.signals.callbacks:
-            reason = "controllers in Python"
-        else:
-            reason, pack, sizes = _engine.cotangent_sizes(self._doubles())
-        if reason:
+        if reason := refusal(self.worlds):
             problem = f"worlds with {reason} have no derivatives"
             raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what has them")
-        if (records.engine.parts["length"] >= 0).any():
+        _, self.products, pack, sizes = _engine.cotangent_sizes(self.doubles)
+        if (self.records.engine.parts["length"] >= 0).any():
             problem = "the worlds are between two steps of simulation.step; step them by a number of steps first"
             raise SimulationError("gradient", problem)
         return pack, dict(sizes)
@@ -200,6 +205,15 @@ class Rollout:
             self.records.signals[:, self.places] = self.controls[:, n]
         self.records.step(1, None, self.threads, self.scene.settings.step)
 
+    def advance(self, n: int) -> None:
+        """Make step n."""
+        self._step(n)
+        if self.records.status.any():
+            world = int(np.flatnonzero(self.records.status)[0])
+            raise SimulationError(
+                "gradient", f"world {world} is lost in step {n + 1}; take fewer steps"
+            )
+
     def forward(self, stride: int) -> dict[int, bytes]:
         """Make all steps; return the records before every `stride`-th."""
         records = self.records
@@ -209,14 +223,9 @@ class Rollout:
         for n in range(self.steps):
             if n % stride == 0:
                 kept[n] = records.engine.save(self.every)
-            self._step(n)
+            self.advance(n)
             self.q[:, n], self.v[:, n] = records.q, records.v
             self.has_touched |= bool(records.engine.parts["touching"].any())
-            if records.status.any():
-                world = int(np.flatnonzero(records.status)[0])
-                raise SimulationError(
-                    "gradient", f"world {world} is lost in step {n + 1}; take fewer steps"
-                )
         return kept
 
     def _losses(self, loss: Loss) -> tuple[Array, Array, Array]:
@@ -301,6 +310,35 @@ class Rollout:
             remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
             raise SimulationError("gradient", f"{problem}; {remedy}")
 
+    def step_matrices(self, n: int, states: list[list[int]]) -> tuple[Array, Array, Array, Array]:
+        """Return q and v after step n, its derivatives (n, states, states and inputs), and the points that touch.
+
+        Args:
+            n: number of the step.
+            states: numbers of points, coordinates and signals that are states, beside q, v and angular deflections.
+        """
+        turnings = self._sizes()[1]["turnings"]
+        rows = (
+            2 * self.scene.model.nv
+            + turnings
+            + 3 * len(states[0])
+            + len(states[1])
+            + len(states[2])
+        )
+        points = self._sizes()[1]["deflections"] // 3
+        packed = len(self.packed)
+        matrices = np.empty((packed, rows, rows + len(self.places)))
+        touching, q, v = (
+            np.empty((packed, size))
+            for size in (points, self.records.q.shape[1], self.records.v.shape[1])
+        )
+        to = [matrices, touching, q, v]
+        numbers = [*states, np.asarray(self.places, int).tolist()]
+        good = _engine.step_matrices(self.doubles, self.packed, numbers, to, self.threads)
+        self._stop_at_failed(f"step {n + 1}", good)
+        used = slice(0, self.count)
+        return q[used], v[used], matrices[used], np.flatnonzero(touching[used].any(axis=0))
+
     def _pull(
         self,
         what: str,
@@ -310,8 +348,12 @@ class Rollout:
         """Take cotangents back through the next step of all worlds, or their start; return the step's end."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
         good = _engine.pull_step(
-            self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads, start
+            self.doubles, self.packed, list(bar.values()), end_q, end_v, self.threads, start
         )
+        self._stop_at_failed(what, good)
+        return end_q, end_v
+
+    def _stop_at_failed(self, what: str, good: Array) -> None:
         if (failed := np.flatnonzero(good != 1)).size:
             step = f"{what} of world {self.packed[failed[0]]}"
             if good[failed[0]] < 0:
@@ -321,7 +363,6 @@ class Rollout:
                 problem = f"{step} is solved in shorter ones and has no derivative"
                 remedy = "take a shorter simulation.step"
             raise SimulationError("gradient", f"{problem}; {remedy}")
-        return end_q, end_v
 
     def result(
         self, value: Array, cotangents: tuple[dict[str, Array], Array], parameters: Parameters

@@ -5,8 +5,11 @@
 
 With loops δq = N δq_i and δv = N δv_i, N from the constraints. Accelerations have analytical derivatives by q, v and τ;
 the forces of elements that signals drive, the rates of their states and the readings of signals are differentiated by
-central differences of fourth order, and so is everything where contacts act, or loops move. A sampled system is
-differentiated as a whole, by steps of perturbed worlds, and has the held numbers of sampled blocks among its states.
+central differences of fourth order, and so is everything where smooth contacts act, or loops move.
+
+A sampled system has the held numbers of sampled blocks among its states. Its matrices are the derivatives of its steps,
+as `step_derivatives` makes them, and those of the side of every switch that the steps take; where steps have none, they
+are differences of steps of perturbed worlds.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import aba, aba_derivatives
+from pysim.analysis.gradients import refusal
 from pysim.analysis.linear_system import LinearSystem, bracket, independent_motions
+from pysim.analysis.step_derivatives import derivatives_by_numbers
 from pysim.diagnosis.element_faults import slope_fault
 from pysim.diagnosis.failed_steps import explain
 from pysim.errors import PysimWarning, SimulationError, UnknownSimulationNameError, did_you_mean
@@ -29,7 +34,7 @@ from pysim.integrators import find_integrator
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.model import State
 from pysim.mechanism.motion_compiler import with_uniform_motions
-from pysim.simulation.worlds import with_controls
+from pysim.simulation.worlds import Worlds, with_controls
 from pysim.spatial.arrays import checked_number
 from pysim.typing import Array
 from pysim.worlds.accelerations import accelerations_and_forces, forces_of_actuators
@@ -315,7 +320,9 @@ class _Linearization:
         """Return the linear system."""
         size, count = len(self.states), len(self.input_names)
         with np.errstate(all="ignore"):
-            if self.period is not None:
+            if self.period is not None and (steps := self._steps()):
+                rate, whole = self._step_derivatives(steps)
+            elif self.period is not None:
                 (rate,), (whole,) = self._differences(self._next)
             elif self._is_analytical():
                 rate, whole = self._analytical()
@@ -536,6 +543,30 @@ class _Linearization:
             raise SimulationError(
                 f"outputs: {name!r}", f"{problem}; choose positions and velocities"
             )
+
+    def _steps(self) -> int:
+        """Return how many steps a period has, if they have derivatives; else 0."""
+        assert self.period is not None
+        step = self.scene.settings.step
+        steps = round(self.period / step)
+        if self.model.rows or abs(steps * step - self.period) > 1e-9 * self.period:
+            return 0
+        return 0 if refusal(Worlds(self.scene, 1)) else steps
+
+    def _step_derivatives(self, steps: int) -> tuple[Array, Array]:
+        """Return x⁺ − x and [A B] of the scheme's steps."""
+        state, model, places = self.scene.state, self.model, self.element_places
+        worlds = Worlds(self.scene, 1)
+        worlds.q[:], worlds.v[:] = state.q, state.v
+        records = worlds._records  # noqa: SLF001, the engine's records
+        if self.scene.signals is not None:
+            records.signals[:] = self.numbers
+        columns = [*places, *self.input_places]
+        whole = derivatives_by_numbers(worlds, steps, places, columns)
+        worlds.step(steps=steps)
+        moved = np.asarray(model.difference(state.q, worlds.q[0]))
+        held = records.signals[0, places] - self.numbers[places]
+        return np.concatenate([moved, worlds.v[0] - state.v, held]), whole
 
     def _next(self, q: Array, v: Array, loop_q: Array, numbers: Array) -> Functions:
         """Return x after a period, relative to where the state itself leads, by the scheme's own steps."""

@@ -4,8 +4,9 @@
 
 Points that resist rolling or spinning have angular deflections, too.
 
-Rows of A and B are products of a step's derivatives with rows of the identity; those of all worlds, such as the nodes
-of a horizon, are made together, in packs.
+A and B of a step are made as matrices, with one factor of the step's own equations
+(cpp/stepping/convex/derivatives.hpp), those of all worlds, such as the nodes of a horizon, together, in packs. Where
+worlds have parts that these do not cover, rows are products of the steps' derivatives with rows of the identity.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class StepDerivatives:
         str, ...
     ]  #: q.NAME and v.NAME, deflections, states of elements, and held[k] of sampled blocks
     inputs: tuple[str, ...]  #: in file order
+    products: str  #: the part of the worlds for which rows are products, '' for none
 
 
 def step_derivatives(
@@ -74,22 +76,79 @@ def step_derivatives(
     """
     run = Rollout(worlds, steps=steps)
     held = None if controls is None else _checked(run, controls)
+    states, made = _made(run, held)
+    q, v, A, B = (np.asarray(x[0]) if run.one else x for x in made)
+    names = tuple(states.names()), tuple(_input_names(worlds))
+    return StepDerivatives(q, v, A, B, *names, run.products)
+
+
+def derivatives_by_numbers(
+    worlds: Worlds, steps: int, states: list[int], columns: list[int]
+) -> Array:
+    """Return the derivatives of q, v and numbers of the signals after the next steps of a single world.
+
+    Args:
+        worlds: a single world, which keeps its state.
+        steps: their number.
+        states: numbers of the signals that are states.
+        columns: those by which derivatives are taken, beside q and v: the states, then what is held.
+
+    Returns:
+        (2 nv + states, 2 nv + columns).
+    """
+    run = Rollout(worlds, steps=steps)
+    run.places = columns[len(states) :]
+    own, (_, _, A, B) = _made(run, None, states)
+    rows = [*range(2 * run.scene.model.nv), *range(own.size - len(states), own.size)]
+    return np.hstack([A[0][np.ix_(rows, rows)], B[0][rows]])
+
+
+def _made(
+    run: Rollout, held: Array | None, numbers: list[int] | None = None
+) -> tuple[_States, _Made]:
+    """Return the states of steps, and their derivatives, under inputs that are held."""
     with run.from_here():
+        states = _States(run, numbers)
         if held is not None:
             run.records.signals[:, run.places] = held
-        states = _States(run)
-        kept = run.forward(1)
-        states.add_points()
-        run.take_rows(states.size)
-        bar = run.cotangents()
-        states.seed(bar)
-        for n in reversed(range(steps)):
-            run.records.engine.load(kept[n], run.every)
-            run.pull(n, bar)
-        A, B = states.matrices(bar)
-    q, v = run.q[:, -1], run.v[:, -1]
-    q, v, A, B = (np.asarray(x[0]) if run.one else x for x in (q, v, A, B))
-    return StepDerivatives(q, v, A, B, tuple(states.names()), tuple(_input_names(worlds)))
+        start = run.records.engine.save(run.every)
+        made = None
+        while made is None:
+            run.records.engine.load(start, run.every)
+            made = _products(run, states) if run.products else _matrices(run, states)
+    return states, made
+
+
+_Made = tuple[Array, Array, Array, Array]  # q and v at the end, A and B of all worlds
+
+
+def _matrices(run: Rollout, states: _States) -> _Made | None:
+    """Return the product of the matrices of all steps; None if more points touch than were states: now they are."""
+    A = np.eye(states.size)
+    B = np.zeros((states.size, len(run.places)))
+    for n in range(run.steps):
+        if n > 0:
+            run.advance(n - 1)
+        q, v, own, touching = run.step_matrices(n, states.numbers())
+        if states.add(touching):
+            return None
+        by_state, by_input = own[:, :, : states.size], own[:, :, states.size :]
+        A, B = (by_state, by_input) if n == 0 else (by_state @ A, by_state @ B + by_input)
+    return q, v, A, B
+
+
+def _products(run: Rollout, states: _States) -> _Made | None:
+    """Return A and B whose rows are products; None if more points touch than were states: now they are."""
+    kept = run.forward(1)
+    if states.add_points():
+        return None
+    run.take_rows(states.size)
+    bar = run.cotangents()
+    states.seed(bar)
+    for n in reversed(range(run.steps)):
+        run.records.engine.load(kept[n], run.every)
+        run.pull(n, bar)
+    return run.q[:, -1], run.v[:, -1], *states.matrices(bar)
 
 
 def _checked(run: Rollout, controls: ArrayLike) -> Array:
@@ -113,9 +172,10 @@ class _States:
 
     Args:
         run: steps whose worlds are at the start.
+        numbers: those of the signals that are states; those of elements and of sampled blocks by default.
     """
 
-    def __init__(self, run: Rollout) -> None:
+    def __init__(self, run: Rollout, numbers: list[int] | None = None) -> None:
         self._run, self._model = run, run.scene.model
         self._points: set[int] = set()
         self.add_points()
@@ -124,15 +184,26 @@ class _States:
         if signals is not None:
             self._elements.update(enumerate(signals.state_names))
             self._elements |= signals.held_states if signals.periods else {}
+        self._numbers = list(self._elements) if numbers is None else numbers
         self._frictions = _frictions(run.scene)
         self._turnings = run.cotangents()["turnings"].shape[1]
 
-    def add_points(self) -> None:
-        """Take the points that touch now among the states."""
+    def add_points(self) -> bool:
+        """Take the points that touch now among the states; return whether some were not."""
         parts = self._run.records.engine.parts
         listed = parts["contacts"].reshape(self._run.count, -1, 6)[..., 0]
         used = np.arange(listed.shape[1]) < parts["touching"].reshape(-1, 1)
-        self._points |= set(listed[used].astype(int).tolist())
+        return self.add(listed[used].astype(int))
+
+    def add(self, points: Array) -> bool:
+        """Take points among the states; return whether some were not."""
+        before = len(self._points)
+        self._points |= set(points.tolist())
+        return len(self._points) > before
+
+    def numbers(self) -> list[list[int]]:
+        """Return the numbers of points, coordinates and signals that are states."""
+        return [sorted(self._points), list(self._frictions), self._numbers]
 
     def _parts(self) -> list[tuple[str, list[int]]]:
         """Return the arrays of cotangents that have states, with the places of these."""
@@ -144,7 +215,7 @@ class _States:
             ("deflections", points),
             ("turnings", list(range(self._turnings))),
             ("coordinates", list(self._frictions)),
-            ("signals", list(self._elements)),
+            ("signals", self._numbers),
         ]
 
     @property

@@ -6,13 +6,17 @@ all steps.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pysim
+from pysim.analysis import step_derivatives
+from pysim.analysis.gradients import Rollout
 from pysim.typing import Array
+from tests.analysis.test_gradient_contacts import MATERIAL, body
 from tests.analysis.test_gradients import BOX, HOPPER, WEIGHTS, covector, scene_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
@@ -106,3 +110,59 @@ def test_a_single_world_has_no_axis_of_worlds(tmp_path: Path) -> None:
     size = len(found.states)
     assert (found.A.shape, found.B.shape) == ((size, size), (size, 1))
     assert found.inputs == ("torque",)
+
+
+def rows_of_products(worlds: pysim.Worlds, steps: int) -> tuple[Array, Array]:
+    """Return A and B of worlds whose rows are products with rows of the identity."""
+    run = Rollout(worlds, steps=steps)
+    with run.from_here() as start:
+        states = step_derivatives._States(run)
+        made = step_derivatives._products(run, states)
+        if made is None:  # more points touch at the end
+            run.records.engine.load(start, run.every)
+            made = step_derivatives._products(run, states)
+    assert made is not None
+    return made[2], made[3]
+
+
+def thrown(scene: pysim.Scene, steps: int, speed: float, count: int = 9) -> pysim.Worlds:
+    """Return worlds with velocities of their own, after some steps; one more than a pack."""
+    worlds = pysim.Worlds(scene, count)
+    worlds.v[:] = np.random.default_rng(2).normal(0, speed, worlds.v.shape)
+    worlds.step(steps=steps)
+    return worlds
+
+
+GROUND = "[[ground]]\nplane = { normal = [0, 0, 1], offset = -0.15 }\n"
+LOW = HOPPER.replace("plane = {", "plane = { offset = -0.3,")
+ROLLING = BOX.replace("stiffness = 3e4", "stiffness = 3e4\nrolling = 2e-3")
+
+
+def stacked(*shapes: str) -> str:
+    rng = np.random.default_rng(5)
+    bodies = [body(f"{k}", shape, 0.17 * k - 0.07, rng) for k, shape in enumerate(shapes)]
+    return MATERIAL + re.sub(r", rpy = \[.*\]", "", "".join(bodies)) + GROUND
+
+
+# text, passes, steps to the nodes, and the size of their velocities at the start
+FAMILIES = {
+    "flight": (HOPPER, 1, 0, 2.0),
+    "hopper": (LOW, 1, 20, 0.5),
+    "slides": (LOW, 2, 30, 2.0),
+    "box": (BOX, 2, 130, 1.0),
+    "rolls": (ROLLING, 2, 130, 1.0),
+    "sphere on box": (stacked("box", "sphere"), 2, 40, 0.3),
+    "boxes": (stacked("box", "box"), 1, 40, 0.3),
+}
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_matrices_are_the_rows_of_products(family: str, tmp_path: Path) -> None:
+    text, passes, steps, speed = FAMILIES[family]
+    worlds = thrown(scene_of(tmp_path, text, passes=passes), steps, speed)
+    assert bool(np.any(worlds.contacts)) == (family != "flight")
+    found = pysim.step_derivatives(worlds)
+    assert found.products == ""
+    A, B = rows_of_products(worlds, 1)
+    assert np.abs(found.A - A).max() < 1e-10 * np.abs(A).max()
+    assert np.abs(found.B - B).max(initial=0.0) < 1e-10 * np.abs(B).max(initial=1.0)

@@ -39,6 +39,9 @@ struct BodyTwists {
 };
 
 template <class S>
+class ContactDerivatives;
+
+template <class S>
 class ContactProduct {
  public:
   using Real = typename S::Real;
@@ -93,6 +96,13 @@ class ContactProduct {
   }
 
   int count() const { return count_; }
+  const contact::Contacts<Parameter>& contacts() const { return contacts_; }
+
+  /// 1 at the points [points] that leave a deflection, 0 elsewhere.
+  void list_touching(S* to) const {
+    for (int k = 0; k < contacts_.points; ++k) to[k] = all<S>(0);
+    for (int n = 0; n < count_; ++n) to[number(point_[n])] = simd::number(point_[n].touches);
+  }
 
   /// Makes the impulses of a pass in the problem.
   void evaluate(int pass) {
@@ -122,12 +132,12 @@ class ContactProduct {
   }
 
   /// Takes cotangents of the deflections at the end (points, 3), on the world's axes, back to the last pass,
-  /// whose impulses have been made. `turnings` (turning points, 3) may be null.
-  void pull_end(const S* deflections, const S* turnings) {
+  /// whose impulses have been made; they are zero then. `turnings` (turning points, 3) may be null.
+  void pull_end(S* deflections, S* turnings) {
+    const S o = all<S>(0);
     for (int n = 0; n < count_; ++n) {
       Point& T = point_[n];
-      T.p_bar = T.p_A_bar = spatial::zero3<S>();
-      T.sums = T.turning_sums = Sums{};
+      clear(T);
       const Vec3<S> bar = constraints::where(T.touches, load3(deflections + 3 * number(T)));
       pull_end(T,
                bar,
@@ -135,41 +145,29 @@ class ContactProduct {
                    ? spatial::zero3<S>()
                    : constraints::where(T.touches, load3(turnings + 3 * turning_number(T))));
     }
+    for (int i = 0; i < 3 * contacts_.points; ++i) deflections[i] = o;
+    for (int i = 0; turnings != nullptr && i < 3 * contacts_.turning_points; ++i) turnings[i] = o;
   }
 
   /// Adds −Jᵀ G J λ to `held` and Jᵀγ, as it varies with the poses, to `pushed`; takes γ̄ = J λ back. L are
   /// twists that λ gives.
   void pull_pass(int pass, const Motion<S>* L, Force<S>* pushed, Force<S>* held) {
     for (int n = 0; n < count_; ++n) {
-      Point& T = point_[n];
-      auto& P = iterate(T);
-      const Vec3<S> u = velocity(T, L, false), f = P.impulse.slope_times(P.at.n, u);
-      push(T, -f, held);
-      pull_velocity(T, P.made, L, false, pushed);
-      pull_impulse(T, pass, u);
-      if (T.turning < 0) continue;
-      const auto& W = problem_.kinds.turnings.turning[T.turning];
-      const Vec3<S> w = spin(T, L);
-      twist(T, -W.impulse.slope_times(P.at.n, w), held);
-      pull_spin(T, W.made, L, pushed);
-      pull_turning(T, pass, w);
+      const Point& T = point_[n];
+      const auto& P = iterate(T);
+      push(T, -P.impulse.slope_times(P.at.n, velocity(T, L, false)), held);
+      if (T.turning >= 0) {
+        const auto& W = problem_.kinds.turnings.turning[T.turning];
+        twist(T, -W.impulse.slope_times(P.at.n, spin(T, L)), held);
+      }
+      pull_pass(point_[n], pass, L, pushed);
     }
   }
 
   /// Takes cotangents of the last pass's radii, in the worlds where they were renewed, back to the impulses
   /// of the first one, which have been made.
   void pull_renewed(Mask<S> renewed) {
-    const S o = all<S>(0);
-    for (int n = 0; n < count_; ++n) {
-      Point& T = point_[n];
-      const auto& P = iterate(T);
-      const S bar = select(renewed, T.sums.limit, o), normal = dot(P.at.n, P.made);
-      T.sums.limit = T.sums.limit - bar;
-      const S by_normal = select(normal > o, P.at.mu * bar, o);
-      T.sums.mu = fma(max(normal, o), bar, T.sums.mu);
-      T.sums.n = fma(by_normal, P.made, T.sums.n);
-      pull_impulse(T, 1, by_normal * P.at.n);
-    }
+    for (int n = 0; n < count_; ++n) pull_renewed(point_[n], renewed);
   }
 
   /// Takes all that is left back to the poses, twists and deflections at the start, (points, 3) on the
@@ -177,10 +175,8 @@ class ContactProduct {
   bool pull_start(const ContactState<S>& start, S* deflections, S* turnings, S* laws, const Workspace<S>& w) {
     bool has_room = true;
     for (int n = 0; n < count_;) {
-      int end = n;
-      while (end < count_ && point_[end].place == point_[n].place) pull_point(point_[end++]);
-      recall(n, end, start, deflections, turnings);
-      has_room &= pull_geometry(n, end, w);
+      const int end = end_of_pair(n);
+      has_room &= pull_pair(n, end, start, deflections, turnings, w);
       S* const to = laws + constraints::law_numbers * problem_.pairs.index[point_[n].place];
       for (; n < end; ++n) {
         constraints::add_law_numbers(point_[n].sums.law, to);
@@ -191,6 +187,8 @@ class ContactProduct {
   }
 
  private:
+  friend class ContactDerivatives<S>;
+
   using U = typename collision::UniformOf<S>::type;  ///< shapes are the same in all worlds
   using R = simd::Reverse<U>;
 
@@ -210,6 +208,47 @@ class ContactProduct {
   int turning_number(const Point& T) const { return T.pair->turning + number(T) - T.pair->first; }
   const Mat3<S>& axes(const Point& T) const { return problem_.pairs.R_AB[T.place]; }
   static Vec3<S> surface(const Point& T) { return spatial::all3<S>(T.pair->surface); }
+
+  /// The end of the points of a pair that begin at n.
+  int end_of_pair(int n) const {
+    int end = n;
+    while (end < count_ && point_[end].place == point_[n].place) ++end;
+    return end;
+  }
+
+  static void clear(Point& T) {
+    T.p_bar = T.p_A_bar = spatial::zero3<S>();
+    T.sums = T.turning_sums = Sums{};
+  }
+
+  /// Adds Jᵀγ of a point, as it varies with the poses, and takes γ̄ = J λ back.
+  void pull_pass(Point& T, int pass, const Motion<S>* L, Force<S>* pushed) {
+    pull_velocity(T, iterate(T).made, L, false, pushed);
+    pull_impulse(T, pass, velocity(T, L, false));
+    if (T.turning < 0) return;
+    pull_spin(T, problem_.kinds.turnings.turning[T.turning].made, L, pushed);
+    pull_turning(T, pass, spin(T, L));
+  }
+
+  void pull_renewed(Point& T, Mask<S> renewed) {
+    const S o = all<S>(0);
+    const auto& P = iterate(T);
+    const S bar = select(renewed, T.sums.limit, o), normal = dot(P.at.n, P.made);
+    T.sums.limit = T.sums.limit - bar;
+    const S by_normal = select(normal > o, P.at.mu * bar, o);
+    T.sums.mu = fma(max(normal, o), bar, T.sums.mu);
+    T.sums.n = fma(by_normal, P.made, T.sums.n);
+    pull_impulse(T, 1, by_normal * P.at.n);
+  }
+
+  /// Takes what is left of the points [begin, end) of a pair back to the start. Returns whether the tape had
+  /// room.
+  bool pull_pair(
+      int begin, int end, const ContactState<S>& start, S* deflections, S* turnings, const Workspace<S>& w) {
+    for (int n = begin; n < end; ++n) pull_point(point_[n]);
+    recall(begin, end, start, deflections, turnings);
+    return pull_geometry(begin, end, w);
+  }
 
   /// Velocity on a, with that of its surface if `slides`; on the axes of a.
   Vec3<S> velocity_of_a(const Point& T, const Motion<S>* V, bool slides) const {

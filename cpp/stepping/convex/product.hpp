@@ -74,6 +74,9 @@ class TapedNumbers {
 };
 
 template <class S>
+class ConvexStepDerivatives;
+
+template <class S>
 class ConvexStepProduct {
  public:
   using Real = typename S::Real;
@@ -126,6 +129,11 @@ class ConvexStepProduct {
     record(segment, start);
     return good;
   }
+
+  const ContactProduct<S>& contacts() const { return contact_; }
+
+  /// Memory that a step leaves free.
+  Workspace<S> free_memory() const { return w_; }
 
   /// Whether the tape had room for the step.
   bool has_room() const { return !tape_.is_full(); }
@@ -191,7 +199,13 @@ class ConvexStepProduct {
   }
 
  private:
+  friend class ConvexStepDerivatives<S>;
+
   static constexpr int passes = BodyCotangents<S>::passes;
+
+  const FreeVelocity<S, EulerStep<S>>& free() const { return step_.free_; }
+  const contact::ContactKinds<S>& kinds() const { return step_.problem_.kinds; }
+  const dynamics::StepMatrix<S>& matrix() const { return step_.A_; }
 
   /// Passes whose impulses count in some world.
   int made_passes() const { return any(renewal_.worlds) ? passes : 1; }

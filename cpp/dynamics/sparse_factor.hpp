@@ -1,0 +1,156 @@
+// Factor of a symmetric positive definite matrix with zeros in known places, and solutions with many columns.
+//
+//     H = LᵀDL  from the last coordinate to the first       [Featherstone 2005; 2008, section 6.5]
+//
+// In this order the matrix of a tree, whose entries are those of coordinates on one branch, fills in nowhere.
+// Other entries may be marked; what fills in beside them is found once. Columns are taken four at a time,
+// whose sums stay in registers.
+#pragma once
+
+#include "simd/pack.hpp"
+#include "tree/model_view.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::dynamics {
+
+template <class S>
+class SparseFactor {
+ public:
+  SparseFactor(int n, tree::Workspace<S>& w)
+      : n_(n),
+        marked_(tree::take<int>(w, std::ptrdiff_t{n} * n)),
+        before_(tree::take<int>(w, std::ptrdiff_t{n} * n)),
+        after_(tree::take<int>(w, std::ptrdiff_t{n} * n)),
+        before_count_(tree::take<int>(w, n)),
+        after_count_(tree::take<int>(w, n)),
+        inv_D_(tree::take<S>(w, n)) {
+    for (int i = 0; i < n * n; ++i) marked_[i] = 0;
+  }
+
+  /// Lets H_ij be other than zero.
+  void mark(int i, int j) { marked_[i > j ? i * n_ + j : j * n_ + i] = 1; }
+
+  /// Lets those of the coordinates of every branch be so.
+  template <class Model>
+  void mark_branches(const Model& model) {
+    for (int b = 0; b < model.bodies; ++b) {
+      for (int c = b; c >= 0; c = model.joint[c].parent) {
+        for (int i = 0; i < model.joint[b].nv; ++i) {
+          for (int j = 0; j < model.joint[c].nv; ++j) mark(model.joint[b].v + i, model.joint[c].v + j);
+        }
+      }
+    }
+  }
+
+  /// Replaces the entries below the diagonal of H (n, n) by L, for `solve`.
+  void factor(S* H) {
+    fill_in();
+    L_ = H;
+    for (int k = n_ - 1; k >= 0; --k) {
+      S* const row = H + k * n_;
+      const S inverse = simd::all<S>(1) / row[k];
+      inv_D_[k] = inverse;
+      for (int a = 0; a < before_count_[k]; ++a) {
+        const int i = before_[k * n_ + a];
+        const S share = inverse * row[i];
+        for (int b = 0; b <= a; ++b) {
+          const int j = before_[k * n_ + b];
+          H[i * n_ + j] = simd::fnma(share, row[j], H[i * n_ + j]);
+        }
+      }
+      for (int a = 0; a < before_count_[k]; ++a) row[before_[k * n_ + a]] *= inverse;
+    }
+  }
+
+  /// Y −= B X, of B (n, n) that is zero where H is, and X (n, columns).
+  void subtract_product(const S* B, const S* X, int columns, S* Y) const {
+    int c = 0;
+    for (; c + tile <= columns; c += tile) subtract_columns<tile>(B, X + c, columns, Y + c);
+    for (; c < columns; ++c) subtract_columns<1>(B, X + c, columns, Y + c);
+  }
+
+  /// X ← H⁻¹ X, (n, columns).
+  void solve(S* X, int columns) const {
+    int c = 0;
+    for (; c + tile <= columns; c += tile) solve_columns<tile>(X + c, columns);
+    for (; c < columns; ++c) solve_columns<1>(X + c, columns);
+  }
+
+ private:
+  static constexpr int tile = 4;
+
+  /// Lists the entries of L by row and by column.
+  void fill_in() {
+    for (int k = n_ - 1; k >= 0; --k) {
+      int& count = before_count_[k] = 0;
+      int* const row = before_ + k * n_;
+      for (int i = 0; i < k; ++i) {
+        if (marked_[k * n_ + i] != 0) row[count++] = i;
+      }
+      for (int a = 0; a < count; ++a) {
+        for (int b = 0; b < a; ++b) marked_[row[a] * n_ + row[b]] = 1;
+      }
+    }
+    for (int i = 0; i < n_; ++i) after_count_[i] = 0;
+    for (int k = 0; k < n_; ++k) {
+      for (int a = 0; a < before_count_[k]; ++a) {
+        const int i = before_[k * n_ + a];
+        after_[i * n_ + after_count_[i]++] = k;
+      }
+    }
+  }
+
+  template <int count>
+  void subtract_columns(const S* B, const S* X, int stride, S* Y) const {
+    for (int i = 0; i < n_; ++i) {
+      S* const to = Y + i * stride;
+      S sum[count];
+      const auto add = [&](int k) {
+        const S b = B[i * n_ + k];
+        const S* const from = X + k * stride;
+        for (int c = 0; c < count; ++c) sum[c] = simd::fnma(b, from[c], sum[c]);
+      };
+      for (int c = 0; c < count; ++c) sum[c] = to[c];
+      for (int a = 0; a < before_count_[i]; ++a) add(before_[i * n_ + a]);
+      add(i);
+      for (int a = 0; a < after_count_[i]; ++a) add(after_[i * n_ + a]);
+      for (int c = 0; c < count; ++c) to[c] = sum[c];
+    }
+  }
+
+  template <int count>
+  void solve_columns(S* X, int stride) const {
+    S sum[count];
+    for (int i = n_ - 1; i >= 0; --i) {
+      S* const own = X + i * stride;
+      for (int c = 0; c < count; ++c) sum[c] = own[c];
+      for (int a = 0; a < after_count_[i]; ++a) {
+        const int k = after_[i * n_ + a];
+        const S l = L_[k * n_ + i];
+        const S* const from = X + k * stride;
+        for (int c = 0; c < count; ++c) sum[c] = simd::fnma(l, from[c], sum[c]);
+      }
+      for (int c = 0; c < count; ++c) own[c] = sum[c];
+    }
+    for (int k = 0; k < n_; ++k) {
+      S* const own = X + k * stride;
+      for (int c = 0; c < count; ++c) sum[c] = inv_D_[k] * own[c];
+      for (int a = 0; a < before_count_[k]; ++a) {
+        const int i = before_[k * n_ + a];
+        const S l = L_[k * n_ + i];
+        const S* const from = X + i * stride;
+        for (int c = 0; c < count; ++c) sum[c] = simd::fnma(l, from[c], sum[c]);
+      }
+      for (int c = 0; c < count; ++c) own[c] = sum[c];
+    }
+  }
+
+  const int n_;
+  int* const marked_;                 ///< (n, n), below the diagonal
+  int *const before_, *const after_;  ///< (n, n) coordinates before k that row k has, and after i that have i
+  int *const before_count_, *const after_count_;
+  S* const inv_D_;
+  const S* L_ = nullptr;
+};
+
+}  // namespace pysim::dynamics
