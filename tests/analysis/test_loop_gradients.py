@@ -270,6 +270,16 @@ def test_a_gradient_by_numbers_of_a_closed_chain_is_that_of_differences(tmp_path
         assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
 
 
+def test_loops_beside_mimic_joints_are_refused_with_their_name(tmp_path: Path) -> None:
+    follower = (
+        f'{LINK.format(name="dial")}\n[[joint]]\nname = "dial"\ntype = "revolute"\n'
+        'child = "dial"\naxis = [0, 0, 1]\nmimic = { joint = "drive" }\n'
+    )
+    worlds = pysim.Worlds(scene_of(tmp_path, FOUR_BAR + follower), 1)
+    with pytest.raises(pysim.SimulationError, match="loops or couplings beside mimic joints"):
+        pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+
+
 def test_the_end_of_a_driven_chain_does_not_depend_on_its_speed_at_the_start(
     tmp_path: Path,
 ) -> None:
