@@ -139,6 +139,13 @@ def test_accuracy_without_a_least_step_is_refused() -> None:
         engine_file(replace(scene, settings=replace(scene.settings, parameters=changed)))
 
 
+@pytest.fixture(scope="module")
+def mutations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that reads mutated files, linked once."""
+    program = tmp_path_factory.mktemp("program") / "mutations"
+    return linked("library/mutations.cpp", program, "engine", "tree", "library")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"),
@@ -153,9 +160,9 @@ def test_accuracy_without_a_least_step_is_refused() -> None:
         ("rk4", []),
     ],
 )
-def test_mutated_files_end_no_program(tmp_path: Path, name: str, parameters: list[str]) -> None:
-    folders = ("engine", "tree", "library")
-    program = linked("library/mutations.cpp", tmp_path / "mutations", *folders)
+def test_mutated_files_end_no_program(
+    tmp_path: Path, mutations: Path, name: str, parameters: list[str]
+) -> None:
     path = tmp_path / "scene.pysim"
     is_scheme = name in ("convex", "rk4")  # of a box that contact sensors observe
     scene = (
@@ -164,7 +171,7 @@ def test_mutated_files_end_no_program(tmp_path: Path, name: str, parameters: lis
     path.write_bytes(engine_file(scene, parameters))
     seed = str(np.frombuffer(name.encode(), np.uint8).sum())
     ran = subprocess.run(
-        [str(program), str(path), seed, "350", str(tmp_path / "last.pysim")],
+        [str(mutations), str(path), seed, "350", str(tmp_path / "last.pysim")],
         check=False, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
