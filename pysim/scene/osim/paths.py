@@ -225,35 +225,32 @@ class PathReader:
                 self._leave(wrap, surface, owner, reason)
             for k in free:
                 found.setdefault(k, []).append((wrap, surface))
-        return {
-            k: self._parts_of(self._solved(own, nodes, k, owner), nodes, k)
-            for k, own in found.items()
-        }
-
-    def _solved(
-        self, wraps: Sequence[tuple[Element, Surface]], nodes: list[Node], segment: int, owner: str
-    ) -> list[Surface]:
-        """Return the surfaces of a segment, without spheres and ellipsoids with a side beside others."""
-        left = [surface for _, surface in wraps]
-        for wrap, surface in reversed(wraps):
-            if len(left) == 1:
-                break
-            if surface.kind != "cylinder" and self._takes_sides(surface, nodes, segment):
-                reason = "its quadrant counts, and another surface lies between the same points"
-                self._leave(wrap, surface, owner, reason)
-                left.remove(surface)
-        return left
+        return {k: self._parts_of(own, nodes, k, owner) for k, own in found.items()}
 
     def _parts_of(
-        self, surfaces: Sequence[Surface], nodes: list[Node], segment: int
+        self, wraps: Sequence[tuple[Element, Surface]], nodes: list[Node], segment: int, owner: str
     ) -> list[PathPart]:
-        """Return the obstacles of a segment, in the mean order in which straight lines pass them."""
+        """Return the obstacles of a segment, in the mean order in which straight lines pass them.
 
-        def place(surface: Surface) -> float:
-            return float(surface.nearest(*self._sampled(surface, nodes, segment)).sum())
+        The longer way over a ball is no minimum of the length, and not solved beside other obstacles: the path takes
+        the shorter one there. Without the ball it would run through the bone.
+        """
 
-        ordered = sorted(surfaces, key=place) if len(surfaces) > 1 else surfaces
-        return [s.part(is_sided=self._takes_sides(s, nodes, segment)) for s in ordered]
+        def place(wrap: tuple[Element, Surface]) -> float:
+            return float(wrap[1].nearest(*self._sampled(wrap[1], nodes, segment)).sum())
+
+        parts = []
+        for wrap, surface in sorted(wraps, key=place) if len(wraps) > 1 else wraps:
+            is_sided = self._takes_sides(surface, nodes, segment)
+            if is_sided and len(wraps) > 1 and surface.kind != "cylinder":
+                item = f"surface {surface.name!r} of {owner!r}"
+                reason = "its quadrant counts, and another surface lies between the same points"
+                self.omissions.add(
+                    "surfaces", item, wrap.where, f"is wrapped without a side: {reason}"
+                )
+                is_sided = False
+            parts.append(surface.part(is_sided=is_sided))
+        return parts
 
     def _surface(self, wrap: Element, owner: str) -> Surface | None:
         name = _basename(text(wrap, "wrap_object"))

@@ -106,19 +106,16 @@ BALL = """<WrapEllipsoid name="ring">
 @pytest.mark.parametrize(
     ("kind", "sizes"), [("sphere", "0.06 0.06 0.06"), ("ellipsoid", "0.06 0.05 0.05")]
 )
-def test_a_ball_whose_far_side_is_named_is_left_out_beside_others(tmp_path, kind, sizes):
+def test_a_ball_whose_far_side_is_named_has_none_beside_others(tmp_path, kind, sizes):
     """The straight line runs below the centre of the ball: -y is its near side, and y the far one."""
-    for quadrant, kinds in (
-        ("y", ["point", "cylinder", "point"]),
-        ("-y", ["point", kind, "cylinder", "point"]),
-    ):
+    for quadrant in ("y", "-y"):
         ball = BALL.format(sizes=sizes, quadrant=quadrant)
         text = re.sub(r"<WrapTorus.*?</WrapTorus>", ball, TEXT, flags=re.DOTALL)
         (tmp_path / "m.osim").write_text(text, "utf-8")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             (band,) = read_model(tmp_path / "m.osim").forces
-        assert [part.kind for part in band.path] == kinds
+        assert [part.kind for part in band.path] == ["point", kind, "cylinder", "point"]
         assert not any(any(part.side) for part in band.path)
         left = "its quadrant counts, and another surface lies between the same points"
         assert any(left in str(own.message) for own in caught) == (quadrant == "y")
