@@ -66,15 +66,6 @@ class ContactDerivatives {
   /// Points that push in some pass.
   int count() const { return contact_.count(); }
 
-  /// Adds the wrenches [bodies] of the impulses that were made.
-  void add_wrenches(Force<S>* on) const {
-    for (int n = 0; n < count(); ++n) {
-      const auto& T = contact_.point_[n];
-      contact_.push(T, contact_.iterate(T).made, on);
-      if (T.turning >= 0) contact_.twist(T, contact_.problem_.kinds.turnings.turning[T.turning].made, on);
-    }
-  }
-
   /// Places coordinates, where derivatives of inverse dynamics have been prepared.
   void place(const RneaDerivatives<S>& d, bool shifts, int passes) {
     d_ = d;

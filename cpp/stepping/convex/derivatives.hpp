@@ -258,7 +258,7 @@ class ConvexStepDerivatives {
     const S per_step = all<S>(1) / h_;
     const S* const change = of_.change_[pass];
     for (int b = 0; b < model_.bodies; ++b) wrench[b] = spatial::zero_force<S>();
-    contact_.add_wrenches(wrench);
+    of_.contact_.add_impulses(wrench);
     for (int b = 0; b < model_.bodies; ++b) {
       wrench[b] = contacts_.single[b] ? spatial::zero_force<S>() : per_step * wrench[b];
     }
