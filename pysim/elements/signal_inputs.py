@@ -217,11 +217,15 @@ class SignalInputs:
         outputs = {number: self._count + k for k, number in enumerate(read)}
         first = self._count + len(outputs)
         numbers = [code.constants.ravel() for code in codes]
-        values, where = np.unique(np.concatenate(numbers), return_inverse=True)
-        nodes = [self.tape.const(x) for x in values.tolist()]
-        rest = emitted(self.tape, early, late, first, aside, nodes, outputs)
+        values, begin, where = np.unique(
+            np.concatenate(numbers), return_index=True, return_inverse=True
+        )
+        ordered = np.argsort(begin)  # the constants of an instance lie together
+        nodes = np.zeros(len(values), int)
+        nodes[ordered] = [self.tape.const(x) for x in values[ordered].tolist()]
+        rest = emitted(self.tape, early, late, first, aside, nodes.tolist(), outputs)
         place = {node: first + k for k, node in enumerate(rest.constant_nodes)}
-        registers = np.array([place[node] for node in nodes], int)[where]
+        registers = np.array([place[node] for node in nodes.tolist()], int)[where]
         parts = np.split(registers, np.cumsum([part.size for part in numbers[:-1]]))
         results = first + len(place)
         prefix: list[Any] = []
