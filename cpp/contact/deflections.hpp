@@ -46,6 +46,28 @@ Vec3<S> turned_with_normal(const Vec3<S>& n, const Vec3<S>& s) {
   return sqrt(dot(s, s) / max(square, tiny)) * flat;
 }
 
+/// Adds to the cotangents of n and s for that of `turned_with_normal`.
+template <class S>
+void turned_with_normal_product(
+    const Vec3<S>& n, const Vec3<S>& s, const Vec3<S>& bar, Vec3<S>& n_bar, Vec3<S>& s_bar) {
+  const S o = all<S>(0), e = all<S>(1), along = dot(n, s);
+  const Vec3<S> flat = fnma(along, n, s);
+  const S square = dot(flat, flat), whole = dot(s, s);
+  const auto exists = square > o;
+  const S inverse = e / select(exists, square, e), ratio = sqrt(whole * inverse);
+  const S pulled = select(exists, ratio * dot(bar, flat), o);
+  const Vec3<S> flat_bar = fnma(pulled * inverse, flat, select(exists, ratio, e) * bar);
+  s_bar += fma(pulled / select(exists, whole, e), s, fnma(dot(n, flat_bar), n, flat_bar));
+  n_bar = n_bar - fma(along, flat_bar, dot(n, flat_bar) * s);
+}
+
+/// Whether points of a pair come and go, and are recalled by their features.
+template <class Parameter>
+bool recalls_features(const ContactPair<Parameter>& pair) {
+  if (pair.plane) return false;
+  return pair.field == nullptr || collision::has_cells(*pair.field, pair.touching_shape().shape.kind);
+}
+
 template <class S>
 class Deflections {
  public:
@@ -70,29 +92,61 @@ class Deflections {
                        int used,
                        const ContactState<S>& state,
                        Deflection<S>* found) const {
-    const S o = all<S>(0);
-    Mask<S> known[collision::max_manifold_points];
+    const Vec3<S> zero = spatial::zero3<S>();
+    for (int i = 0; i < used; ++i) found[i] = {zero, simd::nowhere<S>(), point[i].feature, zero};
+    Deflection<S> lost = {zero, simd::nowhere<S>(), all<S>(0), zero};
+    const auto shares = match_features(
+        pair,
+        point,
+        used,
+        state,
+        [&](const Deflection<S>& kept, int, int i, Mask<S> same) {
+          found[i].s = collision::select(same, kept.s, found[i].s);
+          found[i].turning = collision::select(same, kept.turning, found[i].turning);
+          found[i].slid |= same & kept.slid;
+        },
+        [&](const Deflection<S>& kept, int, Mask<S> is_found) {
+          lost.s += collision::select(is_found, zero, kept.s);
+          lost.turning += collision::select(is_found, zero, kept.turning);
+          lost.slid |= (!is_found) & kept.slid;
+        });
     for (int i = 0; i < used; ++i) {
-      found[i] = {spatial::zero3<S>(), simd::nowhere<S>(), point[i].feature, spatial::zero3<S>()};
-      known[i] = simd::nowhere<S>();
+      found[i].s += shares.taken[i] * lost.s;
+      found[i].turning = fma(shares.taken[i], lost.turning, found[i].turning);
+      found[i].slid |= (shares.taken[i] > all<S>(0)) & !shares.matched[i] & lost.slid;
     }
-    Deflection<S> lost = {spatial::zero3<S>(), simd::nowhere<S>(), o, spatial::zero3<S>()};
+  }
+
+  /// Cotangents of the deflections that the points of a pair remember [pair.points], on the world's axes, for
+  /// those of what `recall_features` gives [used]. Which point takes over what share is constant.
+  void recall_features_product(const Pair& pair,
+                               const PointIterate<S>* point,
+                               int used,
+                               const ContactState<S>& state,
+                               const Deflection<S>* bar,
+                               Deflection<S>* kept_bar) const {
+    const Vec3<S> zero = spatial::zero3<S>();
+    Mask<S> is_found[collision::max_manifold_points];
+    for (int j = 0; j < pair.points; ++j) kept_bar[j] = {zero, simd::nowhere<S>(), all<S>(0), zero};
+    const auto shares = match_features(
+        pair,
+        point,
+        used,
+        state,
+        [&](const Deflection<S>&, int j, int i, Mask<S> same) {
+          kept_bar[j].s += collision::select(same, bar[i].s, zero);
+          kept_bar[j].turning += collision::select(same, bar[i].turning, zero);
+        },
+        [&](const Deflection<S>&, int j, Mask<S> found) { is_found[j] = found; });
+    Vec3<S> lost_bar = zero, lost_turning_bar = zero;
+    for (int i = 0; i < used; ++i) {
+      lost_bar = fma(shares.taken[i], bar[i].s, lost_bar);
+      lost_turning_bar = fma(shares.taken[i], bar[i].turning, lost_turning_bar);
+    }
     for (int j = 0; j < pair.points; ++j) {
-      const Deflection<S> kept = recall(pair, j, state);
-      auto is_found = !(kept.feature > o);
-      for (int i = 0; i < used; ++i) {
-        const auto same = (kept.feature > o) & (point[i].feature == kept.feature) & (point[i].at.x > o);
-        found[i].s = collision::select(same, kept.s, found[i].s);
-        found[i].turning = collision::select(same, kept.turning, found[i].turning);
-        found[i].slid |= same & kept.slid;
-        known[i] |= same;
-        is_found |= same;
-      }
-      lost.s += collision::select(is_found, spatial::zero3<S>(), kept.s);
-      lost.turning += collision::select(is_found, spatial::zero3<S>(), kept.turning);
-      lost.slid |= (!is_found) & kept.slid;
+      kept_bar[j].s += collision::select(is_found[j], zero, lost_bar);
+      kept_bar[j].turning += collision::select(is_found[j], zero, lost_turning_bar);
     }
-    hand_over(lost, known, point, used, found);
   }
 
   /// Remembers a point in the worlds where it `touches`.
@@ -153,27 +207,49 @@ class Deflections {
   }
 
  private:
-  void hand_over(const Deflection<S>& lost,
-                 const Mask<S>* known,
-                 const PointIterate<S>* point,
-                 int used,
-                 Deflection<S>* found) const {
+  /// Points of a pair whose features were there in the last step, and the share of what no feature takes
+  /// over that each of them gets.
+  struct FeatureShares {
+    Mask<S> matched[collision::max_manifold_points];
+    S taken[collision::max_manifold_points];
+  };
+
+  /// Matches points that a pair remembers with its points [used]: visits every two, (kept, j, i, same), and
+  /// what is remembered once more, (kept, j, found or nothing to find).
+  template <class VisitTwo, class VisitKept>
+  PYSIM_INLINE FeatureShares match_features(const Pair& pair,
+                                            const PointIterate<S>* point,
+                                            int used,
+                                            const ContactState<S>& state,
+                                            const VisitTwo& visit_two,
+                                            const VisitKept& visit_kept) const {
     const S o = all<S>(0), e = all<S>(1);
+    FeatureShares shares;
+    for (int i = 0; i < used; ++i) shares.matched[i] = simd::nowhere<S>();
+    for (int j = 0; j < pair.points; ++j) {
+      const Deflection<S> kept = recall(pair, j, state);
+      auto is_found = !(kept.feature > o);
+      for (int i = 0; i < used; ++i) {
+        const auto same = (kept.feature > o) & (point[i].feature == kept.feature) & (point[i].at.x > o);
+        visit_two(kept, j, i, same);
+        shares.matched[i] |= same;
+        is_found |= same;
+      }
+      visit_kept(kept, j, is_found);
+    }
     S fresh = o, present = o;
     for (int i = 0; i < used; ++i) {
       const auto touches = point[i].at.x > o;
-      fresh += number(touches & !known[i]);
+      fresh += number(touches & !shares.matched[i]);
       present += number(touches);
     }
     const auto all_share = fresh == o;
     const S share = e / max(select(all_share, present, fresh), e);
     for (int i = 0; i < used; ++i) {
-      const auto takes = (point[i].at.x > o) & (all_share | !known[i]);
-      const S taken = select(takes, share, o);
-      found[i].s += taken * lost.s;
-      found[i].turning = fma(taken, lost.turning, found[i].turning);
-      found[i].slid |= takes & !known[i] & lost.slid;
+      const auto takes = (point[i].at.x > o) & (all_share | !shares.matched[i]);
+      shares.taken[i] = select(takes, share, o);
     }
+    return shares;
   }
 
   /// The pair that a contact point belongs to.

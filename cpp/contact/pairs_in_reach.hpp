@@ -235,7 +235,7 @@ class PairsInReach {
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
     const int place = pairs_.place(k, pair), first = pairs_.first[place];
     pairs_.R_AB[place] = pair.a < 0 ? X_WB.R : transpose_times(factor_.X_WB[pair.a].R, X_WB.R);
-    const bool by_features = has_features(pair);
+    const bool by_features = recalls_features(pair);
     int used = 0;
     const PairGap<S> gaps = visit_points(pair, pose(pair), close, reach, [&](const PairPoint<S>& from) {
       const int m = used++;
@@ -255,12 +255,6 @@ class PairsInReach {
     pairs_.include(place, used);
     if (by_features) recall_features(place, X_WB, state);
     return true;
-  }
-
-  /// Whether points of a pair come and go, and are recalled by their features.
-  static bool has_features(const Pair& pair) {
-    if (pair.plane) return false;
-    return pair.field == nullptr || collision::has_cells(*pair.field, pair.touching_shape().shape.kind);
   }
 
   PYSIM_INLINE void recall_slot(int place, int m, const Pose<S>& X_WB, const ContactState<S>& state) {

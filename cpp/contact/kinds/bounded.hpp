@@ -46,6 +46,20 @@ BoundedImpulse<S> bounded_impulse(const BoundedForce<S>& law, S h, S v) {
   return {h * (clipped - law.mix(force, law.constant)), select(clipped == force, hc, o) - law.share * hc};
 }
 
+/// Adds the cotangents of the force's numbers, but for its coordinate, for that of its impulse.
+template <class S>
+void bounded_impulse_product(const BoundedForce<S>& law, S h, S v, S bar, BoundedForce<S>& sums) {
+  const S o = all<S>(0), e = all<S>(1), force = fnma(law.c, v, law.a), pushed = h * bar;
+  const auto over = force > law.upper, clipped = over | (force < law.lower), mixes = !(law.share == e);
+  sums.upper += select(over, pushed, o);
+  sums.lower += select(clipped & !over, pushed, o);
+  const S by_force = select(clipped, o, pushed) - law.share * pushed;
+  sums.constant = sums.constant - select(mixes, (e - law.share) * pushed, o);
+  sums.share = sums.share - select(mixes, (force - law.constant) * pushed, o);
+  sums.a += by_force;
+  sums.c = fnma(v, by_force, sums.c);
+}
+
 /// Its potential: ∫ clip(f) df / c + the work of f*, with f = a − c v.
 template <class S>
 S bounded_potential(const BoundedForce<S>& law, S h, S v) {

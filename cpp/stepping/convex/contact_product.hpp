@@ -16,7 +16,6 @@
 #include "constraints/contact_law_product.hpp"
 #include "contact/pairs_in_reach.hpp"
 #include "contact/problem.hpp"
-#include "contact/products.hpp"
 #include "spatial/so3.hpp"
 #include "stepping/velocity_terms_product.hpp"
 
@@ -467,7 +466,7 @@ class ContactProduct {
       if (T.turning >= 0 && turnings != nullptr) store(R * turned_bar, turnings + 3 * turning_number(T));
     }
     if (!by_features) return;
-    contact::recall_features_product<S>(deflections_, pair, placed, used, start, bar, kept);
+    deflections_.recall_features_product(pair, placed, used, start, bar, kept);
     for (int j = 0; j < pair.points; ++j) {
       store(kept[j].s, deflections + 3 * (pair.first + j));
       if (pair.turning >= 0 && turnings != nullptr) store(kept[j].turning, turnings + 3 * (pair.turning + j));
