@@ -39,6 +39,12 @@ void add_retract_product(const Joint& joint,
                          simd::Tape<S> tape,
                          tree::Workspace<S> w) {
   using R = simd::Reverse<S>;
+  bool is_real = true;
+  for (int k = 0; k < joint.blocks; ++k) is_real &= joint.block[k].group == tree::Group::real;
+  if (is_real) {
+    for (int i = 0; i < joint.nv; ++i) q_bar[i] += bar[i], dq_bar[i] += bar[i];
+    return;
+  }
   const int begin = tape.edges;
   constexpr int most = 8;  // numbers of two rotations
   S zero[tree::max_joint_nv], at[most] = {}, q1_bar[most] = {};

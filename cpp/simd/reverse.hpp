@@ -41,7 +41,11 @@ struct Tape {
   }
 
   PYSIM_INLINE void add_edge(int source, S slope) {
-    if (is_full()) return;
+    if (!is_full()) put_edge(source, slope);
+  }
+
+  /// The same, where there is room.
+  PYSIM_INLINE void put_edge(int source, S slope) {
     weight[edges] = slope;
     from[edges] = source;
     to[edges++] = nodes - 1;
@@ -106,6 +110,14 @@ struct Reverse {
 
   Reverse() = default;
   PYSIM_INLINE Reverse(S x, Tape<S>* t, int n) : value(x), tape(t), node(n) {}
+  /// Part by part: a load of several parts at once waits for the stores that have just written them.
+  PYSIM_INLINE Reverse(const Reverse& x) : value(x.value), tape(x.tape), node(x.node) {}
+  PYSIM_INLINE Reverse& operator=(const Reverse& x) {
+    value = x.value;
+    tape = x.tape;
+    node = x.node;
+    return *this;
+  }
   PYSIM_INLINE explicit Reverse(S x) : value(x) {}
   PYSIM_INLINE explicit Reverse(Lanes x) : value{x} {}
   /// Of the other kind, on the same tape.
@@ -158,9 +170,10 @@ struct FixedOf<Reverse<S, true>> {
 template <class S>
 PYSIM_INLINE int record(Tape<S>& tape, int a, const S& by_a, int b, const S& by_b, int c = -1) {
   const int node = tape.add_node();
-  if (a >= 0) tape.add_edge(a, by_a);
-  if (b >= 0) tape.add_edge(b, by_b);
-  if (c >= 0) tape.add_edge(c, all<S>(1));
+  if (PYSIM_UNLIKELY(tape.is_full())) return node;
+  if (a >= 0) tape.put_edge(a, by_a);
+  if (b >= 0) tape.put_edge(b, by_b);
+  if (c >= 0) tape.put_edge(c, all<S>(1));
   return node;
 }
 
@@ -198,12 +211,30 @@ PYSIM_NOINLINE Reverse<S, n> fms(const Reverse<S, n>& a, const Reverse<S, n>& b,
   return fma(a, b, -c);
 }
 
+/// `select` of numbers that are not both constant. Where all worlds choose the same, the other has no edge;
+/// cotangents are summed in the same order.
 template <class S, bool n>
-PYSIM_NOINLINE Reverse<S, n> select(Mask<Reverse<S, n>> mask,
-                                    const Reverse<S, n>& a,
-                                    const Reverse<S, n>& b) {
-  const Mask<S> of_a = {mask.lanes};
+PYSIM_NOINLINE Reverse<S, n> record_selection(Mask<S> of_a, const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  if (all(of_a)) return unary(a.value, a, all<S>(1));
+  if (none(of_a)) return unary(b.value, b, all<S>(1));
   return binary(select(of_a, a.value, b.value), a, number(of_a), b, number(!of_a));
+}
+
+template <class S, bool n>
+PYSIM_INLINE Reverse<S, n> select(Mask<Reverse<S, n>> mask, const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  const Mask<S> of_a = {mask.lanes};
+  if (a.is_constant() && b.is_constant()) return Reverse<S, n>(select(of_a, a.value, b.value));
+  return record_selection(of_a, a, b);
+}
+
+template <class S, bool n>
+PYSIM_INLINE Reverse<S, n> minimum(const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  return select((a < b) | !(a == a), a, b);
+}
+
+template <class S, bool n>
+PYSIM_INLINE Reverse<S, n> maximum(const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  return select((a > b) | !(a == a), a, b);
 }
 
 template <class S, bool n>
