@@ -207,8 +207,8 @@ class Deflections {
   }
 
  private:
-  /// Points of a pair whose features were there in the last step, and the share of what no feature takes
-  /// over that each of them gets.
+  /// Points of a pair whose features were there in the last step, and the share that each gets of deflections
+  /// whose features are gone.
   struct FeatureShares {
     Mask<S> matched[collision::max_manifold_points];
     S taken[collision::max_manifold_points];
