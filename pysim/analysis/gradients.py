@@ -27,7 +27,7 @@ from pysim.worlds.parameter_paths import ParameterPaths
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
@@ -310,7 +310,9 @@ class Rollout:
             remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
             raise SimulationError("gradient", f"{problem}; {remedy}")
 
-    def step_matrices(self, n: int, states: list[list[int]]) -> tuple[Array, Array, Array, Array]:
+    def step_matrices(
+        self, n: int, states: list[list[int]]
+    ) -> tuple[Array, Array, Array, NDArray[np.intp]]:
         """Return q and v after step n, its derivatives (n, states, states and inputs), and the points that touch.
 
         Args:

@@ -75,7 +75,7 @@ class Peer:
 
     def described(self) -> dict[str, Any]:
         """Return what `OsimModel.state` reads."""
-        owner = {}
+        owner: dict[str, str] = {}
         for joint in all_of(self.model.getJointSet()):
             owner |= {
                 joint.get_coordinates(k).getName(): joint.getName()
