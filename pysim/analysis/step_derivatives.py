@@ -23,7 +23,7 @@ from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.simulation.worlds import Worlds
     from pysim.worlds.loading import Scene
@@ -195,7 +195,7 @@ class _States:
         used = np.arange(listed.shape[1]) < parts["touching"].reshape(-1, 1)
         return self.add(listed[used].astype(int))
 
-    def add(self, points: Array) -> bool:
+    def add(self, points: NDArray[np.intp]) -> bool:
         """Take points among the states; return whether some were not."""
         before = len(self._points)
         self._points |= set(points.tolist())
