@@ -218,12 +218,13 @@ class SceneCompiler:
 
     def compile(self, spec: SceneSpec, world: int) -> Scene:
         """Compile the scene of a world as `compile_scene` does; it may be invalid until it is checked."""
-        scene = self._with_numbers(spec, world)
-        if scene is None:
-            model, builder = built_tree(spec.model, self._cache)
-            first = None if self._first is None else self._first[0]
-            scene = _completed(spec, without_trivial_rows(model), first)
-            self._first = self._first or (scene, model, builder)
+        with rounding_reported(spec):
+            scene = self._with_numbers(spec, world)
+            if scene is None:
+                model, builder = built_tree(spec.model, self._cache)
+                first = None if self._first is None else self._first[0]
+                scene = _completed(spec, without_trivial_rows(model), first)
+                self._first = self._first or (scene, model, builder)
         return scene
 
     def _with_numbers(self, spec: SceneSpec, world: int) -> Scene | None:
@@ -235,7 +236,7 @@ class SceneCompiler:
             if model is None:
                 return None
             found = _completed(spec, without_trivial_rows(model), scene)
-        except PysimError:  # compiled in full, it may have another error first
+        except (PysimError, np.linalg.LinAlgError):  # compiled in full, it may have another error
             return None
         self._unchecked[world] = model, spec
         return found

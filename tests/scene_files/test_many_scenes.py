@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.errors import SceneError
+from pysim.errors import PysimError, SceneError
 from pysim.scene.importer import ImportOptions
 from pysim.scene.importers.urdf import Urdf
 from pysim.scene.spec import ModelSpec
+from pysim.scene_files.many_scenes import load_each
 
 ROOT = Path(__file__).parents[2]
 ANDREWS = ROOT / "scenes" / "andrews.toml"
@@ -209,3 +210,54 @@ def test_loading_leaves_garbage_collection_as_it_was(collects):
         assert gc.isenabled() == collects
     finally:
         gc.enable()
+
+
+LEVER = """[[body]]
+name = "a"
+mass = 1.0
+com = [0, 0, -1]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "j"
+type = "revolute"
+child = "a"
+axis = [0, 1, 0]
+limits = { lower = -1, upper = 1 }
+[simulation]
+duration = 0.01
+"""
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"joint.j.axis": [0, 0, 0]},
+        {"joint.j.limits": {"lower": 1, "upper": 1}},
+        {"joint.j.start": [1, 2]},
+        {"body.a.inertia.xx": -0.1},
+        {"model": [{"file": "nope.toml"}]},
+    ],
+)
+def test_a_table_with_an_error_is_read_again_in_the_next_world(
+    tmp_path: Path, faults: dict[str, object]
+) -> None:
+    """Oracle: each world alone; its tables are those of the world before, but for a number elsewhere."""
+    path = tmp_path / "arm.toml"
+    path.write_text(LEVER, "utf-8")
+    worlds = [{"gravity": [0, 0, -g], **(faults if g > 9 else {})} for g in (9.0, 9.1, 9.2, 8.0)]
+    scenes = load_each(path, worlds)
+    assert [isinstance(scene, PysimError) for scene in scenes] == [False, True, True, False]
+    for scene, overrides in zip(scenes[1:3], worlds[1:3], strict=True):
+        with pytest.raises(PysimError) as alone:
+            pysim.load_scene(path, overrides)
+        assert str(scene) == str(alone.value)
+
+
+def test_a_singular_matrix_of_one_world_is_an_error_of_that_world() -> None:
+    path, key = ROOT / "scenes" / "rolling_disk.toml", "body[0].inertia.zz"
+    first, second, third = load_each(path, [{key: zz} for zz in (7.5, 0.0, 7.0)])
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(path, {key: 0.0})
+    assert str(second) == str(alone.value)
+    assert isinstance(first, pysim.Scene)
+    assert isinstance(third, pysim.Scene)

@@ -29,6 +29,10 @@ class TableCache:
     imported: dict[tuple[Path, ImportOptions], ModelSpec] = field(default_factory=dict)
     _known: dict[Steps, tuple[Table, object, Any]] = field(default_factory=dict)
 
+    def copy(self) -> TableCache:
+        """Return a cache of the same tables, to which others are added without this one."""
+        return TableCache(dict(self.imported), dict(self._known))
+
     def read(
         self,
         reader: Callable[[T, Steps], Result],

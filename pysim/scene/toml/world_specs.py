@@ -91,11 +91,16 @@ def read_toml_worlds(
     table_cache = TableCache()
 
     def read(overrides: Mapping[str, object]) -> ReadScene | PysimError:
-        copy = replace(source, values=pickle.loads(fresh))
+        nonlocal table_cache
+        copy, tables = replace(source, values=pickle.loads(fresh)), table_cache.copy()
         try:
-            return read_tables(copy, path, overrides, table_cache, reading)
-        except PysimError as error:
+            scene = read_tables(copy, path, overrides, tables, reading)
+        except (
+            PysimError
+        ) as error:  # a table with an error is read again, as only its reader reports that
             return error
+        table_cache = tables
+        return scene
 
     remaining = iter(worlds)
     for overrides in remaining:
