@@ -618,6 +618,7 @@ def rollout(
     loop_q: Array | None,
     out_q: Array | None,
     out_v: Array | None,
+    /,
 ) -> tuple[Array, Array]: ...
 
 class Direction(enum.Enum):
@@ -905,6 +906,7 @@ def pull_step(
     end_v: Array,
     threads: int,
     start: tuple[Sequence[int], Sequence[int]] | None,
+    solutions: Array | None,
     /,
 ) -> Array: ...
 def step_matrices(
@@ -915,6 +917,7 @@ def step_matrices(
     threads: int,
     /,
 ) -> Array: ...
+def step_with_solutions(worlds: Worlds, step: Callable[[], object], /) -> Array: ...
 def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
 
 class EnvironmentTables:

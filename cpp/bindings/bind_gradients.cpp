@@ -39,22 +39,23 @@ Reals pull(const Worlds& worlds,
            Reals q,
            Reals v,
            int threads,
-           const std::optional<std::array<std::vector<int>, 2>>& start) {
+           const std::optional<std::array<std::vector<int>, 2>>& start,
+           std::optional<Reals> solutions) {
   const auto sizes = engine::cotangent_sizes(worlds);
   const std::ptrdiff_t states = states_of(index, sizes[0].second);
   engine::GradientBatch batch = {};
-  if (start) {
-    const auto& [places, outputs] = *start;
-    const auto size = [](const std::vector<int>& x) { return static_cast<int>(x.size()); };
-    batch.start = {true, size(places), places.data(), size(outputs), outputs.data()};
-  }
+  if (start) batch.start = engine::signal_start((*start)[0], (*start)[1]);
   const std::ptrdiff_t rows = bar.at(0).size() / sizes[0].second;
   if (rows % states != 0) throw std::invalid_argument("every world must have as many cotangents");
   batch.rows = static_cast<int>(rows / states);
   std::vector<double*> parts;
-  for (std::size_t k = 0; k < sizes.size(); ++k)
-    parts.push_back(numbers_of(bar.at(k), rows, sizes[k].second));
+  for (const auto& [name, size] : sizes) {
+    Reals& own = bar.at(parts.size());
+    const bool is_left_out = own.size() == 0 && engine::may_be_left_out(name);
+    parts.push_back(is_left_out ? nullptr : numbers_of(own, rows, size));
+  }
   batch.bar = engine::cotangents_in(parts);
+  if (solutions) batch.solutions = numbers_of(*solutions, states, engine::solution_size(worlds));
   return run(worlds, index, batch, q, v, threads);
 }
 
@@ -73,6 +74,12 @@ Reals write_matrices(const Worlds& worlds,
   return run(worlds, index, batch, to.at(2), to.at(3), threads);
 }
 
+Reals step_with_solutions(Worlds& worlds, const py::function& step) {
+  Reals solutions({py::ssize_t{worlds.count()}, py::ssize_t{engine::solution_size(worlds)}});
+  worlds.take_solutions(solutions.mutable_data(), [&] { step(); });
+  return solutions;
+}
+
 }  // namespace
 void bind_gradients(py::module_& m) {
   m.def(
@@ -86,14 +93,18 @@ void bind_gradients(py::module_& m) {
       "worlds"_a,
       "Returns what keeps steps of worlds from having a gradient, and from having matrices, '' for nothing; "
       "how many are a pack; and the names of the cotangents, with their numbers a world.");
+  m.def("step_with_solutions",
+        &step_with_solutions,
+        "Calls step(), which steps all worlds, and returns solutions of their last steps for `pull_step`.");
   m.def("pull_step",
         &pull,
         "Takes cotangents `bar`, in the order of their names, back through the next step of worlds, whole "
-        "packs, in place, each world's as many as there are, one after the other; those of inertias and laws "
-        "are added. Leaves the states at its end, which the worlds do not reach, in end_q and end_v. With "
-        "`start`, places of initial values that depend on one another and of outputs that they read, those "
-        "of signals go back through the blocks at the start instead, from records before these. Returns 1 "
-        "where it was solved in one part, 0 where it was not, -1 where it needs more memory than there is.");
+        "packs, in place, each world's as many as there are, one after the other; those of inertias and "
+        "laws, and counts of switches, are added, or empty. Leaves the states at its end, which the worlds "
+        "do not reach, in end_q and end_v. With `start`, places of initial values that depend on one another "
+        "and of outputs that they read, those of signals go back through the blocks at the start instead, "
+        "from records before these. Without `solutions` of the steps they are solved again. Returns 1 where "
+        "it was solved in one part, 0 where it was not, -1 where it needs more memory than there is.");
   m.def("step_matrices",
         &write_matrices,
         "Writes matrices of the next step of worlds, the points that touch, and q and v; as `pull_step`.");

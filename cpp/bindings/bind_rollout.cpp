@@ -9,8 +9,6 @@
 
 namespace pysim::bindings {
 
-using namespace pybind11::literals;
-
 namespace {
 
 using engine::Rollout;
@@ -67,48 +65,33 @@ py::tuple rollout(const Rollout& plan,
 }  // namespace
 
 void bind_rollout(py::module_& m) {
-  m.def(
-      "rollout",
-      [](const std::vector<const Model*>& models,
-         const std::vector<const engine::ModelContacts*>& contacts,
-         py::handle q0,
-         py::handle v0,
-         py::handle controls,
-         double step,
-         py::ssize_t steps,
-         py::ssize_t every,
-         const std::string& integrator,
-         double spectral_radius,
-         int threads,
-         py::handle loop_q,
-         py::handle out_q,
-         py::handle out_v) {
-        if (contacts.empty()) engine::integrator_named(integrator);
-        const Rollout plan = {models,
-                              contacts,
-                              integrator,
-                              engine::checked_radius(spectral_radius),
-                              step,
-                              steps,
-                              every,
-                              threads};
-        return is_single(q0) ? rollout<float>(plan, q0, v0, controls, loop_q, out_q, out_v)
-                             : rollout<double>(plan, q0, v0, controls, loop_q, out_q, out_v);
-      },
-      "models"_a,
-      "contacts"_a,
-      "q0"_a,
-      "v0"_a,
-      "controls"_a,
-      "step"_a,
-      "steps"_a,
-      "every"_a,
-      "integrator"_a,
-      "spectral_radius"_a,
-      "threads"_a,
-      "loop_q"_a,
-      "out_q"_a,
-      "out_v"_a);
+  m.def("rollout",
+        [](const std::vector<const Model*>& models,
+           const std::vector<const engine::ModelContacts*>& contacts,
+           py::handle q0,
+           py::handle v0,
+           py::handle controls,
+           double step,
+           py::ssize_t steps,
+           py::ssize_t every,
+           const std::string& integrator,
+           double spectral_radius,
+           int threads,
+           py::handle loop_q,
+           py::handle out_q,
+           py::handle out_v) {
+          if (contacts.empty()) engine::integrator_named(integrator);
+          const Rollout plan = {models,
+                                contacts,
+                                integrator,
+                                engine::checked_radius(spectral_radius),
+                                step,
+                                steps,
+                                every,
+                                threads};
+          return is_single(q0) ? rollout<float>(plan, q0, v0, controls, loop_q, out_q, out_v)
+                               : rollout<double>(plan, q0, v0, controls, loop_q, out_q, out_v);
+        });
 }
 
 }  // namespace pysim::bindings

@@ -54,6 +54,15 @@ PYSIM_INLINE Vec3<S> across(const Vec3<S>& n, const Vec3<S>& a) {
   return fnma(dot(n, a), n, a);
 }
 
+/// y of a contact point at the velocity v, the impulse of friction with the other sign if it sticks.
+template <class S>
+PYSIM_INLINE Vec3<S> sticking_impulse(const ContactLaw<typename S::Parameter>& law,
+                                      const ContactPoint<S>& at,
+                                      S h,
+                                      const Vec3<S>& v) {
+  return fma(sticking_slope<S>(law, h), across(at.n, v), (h * all<S>(law.tangential)) * at.s);
+}
+
 template <class S>
 PYSIM_INLINE Vec3<S> where(simd::Mask<S> mask, const Vec3<S>& a) {
   const S o = all<S>(0);

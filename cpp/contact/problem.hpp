@@ -37,6 +37,13 @@ struct Renewal {
   Mask<S> worlds;  ///< where they were
 };
 
+/// A solution of the problem: Δ at its end, and at the last renewal, the same where there is none.
+template <class S>
+struct Solution {
+  S* delta;  ///< (nv)
+  Renewal<S> renewal;
+};
+
 template <class S, class Kinds = ContactKinds<S>>
 class ConvexProblem {
  public:
@@ -135,6 +142,9 @@ class ConvexProblem {
     }
     return !failed;
   }
+
+  /// Begins at v*, for a solution that is known.
+  void begin() { start(); }
 
   /// H⁻¹ b (nv) with the slopes of impulses as they are, which have been made: Jᵀ of it is what forces b
   /// change. `base` is what A has beside M.

@@ -143,10 +143,17 @@ struct ContactCall {
   Contacts<Real> contacts;
   int passes;
   Real tolerance = Real(solver_tolerance);
-  Real accuracy, least_step;  ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
-  Real* report;               ///< (states, points, ContactReport::numbers) of the smooth law
-  const int* work;            ///< see ConvexRun; null for none
-  IterationLog* log;          ///< of a world alone; null for none
+  Real accuracy, least_step;    ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
+  Real* report;                 ///< (states, points, ContactReport::numbers) of the smooth law
+  const int* work;              ///< see ConvexRun; null for none
+  IterationLog* log;            ///< of a world alone; null for none
+  double* solutions = nullptr;  ///< (worlds, solution_numbers) of the last step; null for none
 };
+
+/// Numbers of a solution: Δ at its end and at the last renewal of radii, whether there was one, and whether
+/// the step was solved in one part.
+constexpr int solution_numbers(int nv) {
+  return 2 * nv + 2;
+}
 
 }  // namespace pysim::contact

@@ -45,7 +45,15 @@ struct AdvanceConvexWorlds {
         batch, at.first, pack, contact::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
     contact::PairSchedule<S> schedule =
         begin;  // no other function has its address, so it may be in registers
-    const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work, own.log};
+    contact::Solution<S> solution = {};
+    if (own.solutions != nullptr) solution = take_solution(at.model.nv, system.workspace);
+    const stepping::ConvexRun<S> run = {contacts,
+                                        own.passes,
+                                        own.tolerance,
+                                        schedule,
+                                        own.work,
+                                        own.log,
+                                        own.solutions == nullptr ? nullptr : &solution};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
       loop.run(DueBlocks<S>{system, lanes, system.workspace},
@@ -62,6 +70,7 @@ struct AdvanceConvexWorlds {
       advance(stepping::ConvexSteps<S>(system, run, state, trial));
     }
     pack.save_all(lanes, call.worlds);
+    if (own.solutions != nullptr) save_solution(solution, at.model.nv, pack, state, own.solutions);
     save_contacts(batch, at.first, pack, state, system.workspace, steps_before);
     save_schedule(batch, at.first, pack, schedule);
   }
@@ -93,6 +102,29 @@ struct AdvanceConvexWorlds {
 
     void lose(int k) const { states.lose(k); }
   };
+
+  template <class S>
+  static contact::Solution<S> take_solution(int nv, Workspace<S>& w) {
+    S* const numbers = take<S>(w, 2 * std::ptrdiff_t{nv});
+    for (int i = 0; i < 2 * nv; ++i) numbers[i] = all<S>(0);
+    return {numbers, {numbers + nv, simd::nowhere<S>()}};
+  }
+
+  template <class S>
+  static void save_solution(const contact::Solution<S>& solution,
+                            int nv,
+                            const PackOfWorlds<S>& pack,
+                            const contact::ContactState<S>& state,
+                            double* solutions) {
+    const S renewed = number(solution.renewal.worlds), halved = state.memory[Memory::halved];
+    for (int k = 0; k < S::width; ++k) {
+      double* to = solutions + pack.world(k) * contact::solution_numbers(nv);
+      for (int i = 0; i < nv; ++i) *to++ = simd::lane(solution.delta[i], k);
+      for (int i = 0; i < nv; ++i) *to++ = simd::lane(solution.renewal.delta[i], k);
+      *to++ = simd::lane(renewed, k);
+      *to = simd::lane(halved, k) == 0 ? 1 : 0;
+    }
+  }
 
   template <class S>
   static void load_contacts(const WorldBatch<typename S::Real>& batch,

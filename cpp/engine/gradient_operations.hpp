@@ -82,8 +82,11 @@ struct PullConvexSteps {
       contact::PairSchedule<S> schedule(contacts_, model_.bodies, w);
       const auto run = run_with(schedule);
       begin();
+      contact::Solution<S> known = {};
+      const bool is_known = is_last && n == 0 && batch_.solutions != nullptr;
+      if (is_known) known = load_solution(w);
       stepping::ConvexStepProduct<S> product(system, run, batch_.varied, segment.length, w);
-      outcome_.good &= product.make(segment, start_, end_) | !segment.worlds;
+      outcome_.good &= product.make(segment, start_, end_, is_known ? &known : nullptr) | !segment.worlds;
       outcome_.has_room &= product.has_room();
       if (batch_.matrices != nullptr) outcome_.has_room &= write_matrices(product, *batch_.matrices);
       pull_rows(product, segment.worlds, part, packs, before, total);
@@ -95,6 +98,16 @@ struct PullConvexSteps {
     }
 
    private:
+    /// The solution of a step of one segment.
+    contact::Solution<S> load_solution(Workspace<S>& w) const {
+      const int nv = model_.nv, count = contact::solution_numbers(nv);
+      S* const numbers = take<S>(w, count);
+      simd::load_rows(batch_.solutions + first_ * count, count, count, numbers);
+      const S o = all<S>(0);
+      outcome_.good &= numbers[2 * nv + 1] > o;
+      return {numbers, {numbers + nv, numbers[2 * nv] > o}};
+    }
+
     stepping::ConvexRun<S> run_with(contact::PairSchedule<S>& schedule) const {
       return {contacts_, batch_.contacts.passes, batch_.contacts.tolerance, schedule, batch_.contacts.work};
     }
@@ -131,7 +144,8 @@ struct PullConvexSteps {
       int count;
       S* packs;
     };
-    static constexpr int parts = 9;
+    static constexpr int parts = 10;
+    using Sums = stepping::ParameterCotangents<S>;
 
     /// The parts, with `total` packs one after the other; the product takes the memory behind them.
     S* place_parts(Part (&part)[parts], int& total, Workspace<S>& w) const {
@@ -146,22 +160,24 @@ struct PullConvexSteps {
                                      rows.signals,
                                      rows.theta,
                                      rows.laws,
-                                     rows.numbers};
+                                     rows.numbers,
+                                     rows.switches};
       const int counts[parts] = {nv,
                                  nv,
                                  3 * contacts_.points,
                                  3 * contacts_.turning_points,
                                  contacts_.coordinates,
                                  signals,
-                                 10 * model_.bodies,
-                                 stepping::ParameterCotangents<S>::per_law * contacts_.pairs,
-                                 batch_.varied == nullptr ? 0 : batch_.varied->count};
+                                 rows.theta == nullptr ? 0 : 10 * model_.bodies,
+                                 rows.laws == nullptr ? 0 : Sums::per_law * contacts_.pairs,
+                                 batch_.varied == nullptr ? 0 : batch_.varied->count,
+                                 rows.switches == nullptr ? 0 : batch_.switches};
       total = 0;
       for (const int count : counts) total += count;
       S* const packs = take<S>(w, total);
       S* next = packs;
       for (int k = 0; k < parts; ++k) {
-        part[k] = {arrays[k], counts[k], next};
+        part[k] = {arrays[k], counts[k], arrays[k] == nullptr ? nullptr : next};
         next += counts[k];
       }
       return packs;
@@ -176,7 +192,8 @@ struct PullConvexSteps {
                    int total) {
       const auto at = [&](int k) { return part[k].packs; };
       const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5)};
-      const stepping::ParameterCotangents<S> sums = {at(6), at(7), at(8)};
+      const Sums sums = {
+          at(6), at(7), at(8), stepping::SwitchCounts<S>::in(at(9), contacts_.pairs, contacts_.coordinates)};
       for (int r = 0; r < batch_.rows; ++r) {
         const std::ptrdiff_t row = first_ * batch_.rows + r;
         const auto stride = [&](const Part& own) { return std::ptrdiff_t{batch_.rows} * own.count; };

@@ -3,6 +3,7 @@
 
 #include "constraints/contact_law_product.hpp"
 #include "engine/contact_dispatch.hpp"
+#include "stepping/convex/switches.hpp"
 
 namespace pysim::engine {
 
@@ -16,6 +17,11 @@ std::string refused_pairs(const contact::Contacts<double>& contacts) {
 
 bool has_signals(const Worlds<double>& worlds) {
   return worlds.model().signals() != nullptr && worlds.scheme().has_signals;
+}
+
+std::ptrdiff_t switch_count(const Worlds<double>& worlds, int pairs, int coordinates) {
+  const int bounded = has_signals(worlds) ? worlds.model().signals()->bounded : 0;
+  return stepping::switch_counts(pairs, coordinates, bounded);
 }
 
 }  // namespace
@@ -56,7 +62,12 @@ std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds
           {"signals", signals},
           {"theta", std::ptrdiff_t{10} * view.bodies},
           {"laws", std::ptrdiff_t{constraints::law_numbers} * contacts.pairs},
-          {"numbers", worlds.varied(0).count}};
+          {"numbers", worlds.varied(0).count},
+          {"switches", switch_count(worlds, contacts.pairs, contacts.coordinates)}};
+}
+
+int solution_size(const Worlds<double>& worlds) {
+  return contact::solution_numbers(worlds.model().view<double>().nv);
 }
 
 MatrixNumbers::MatrixNumbers(const Worlds<double>& worlds, const std::vector<std::vector<int>>& numbers)
@@ -95,8 +106,17 @@ StepMatrices MatrixNumbers::view() const {
           nullptr};
 }
 
+bool may_be_left_out(const std::string& name) {
+  return name == "theta" || name == "laws" || name == "switches";
+}
+
+SignalStart signal_start(const std::vector<int>& places, const std::vector<int>& outputs) {
+  const auto size = [](const std::vector<int>& x) { return static_cast<int>(x.size()); };
+  return {true, size(places), places.data(), size(outputs), outputs.data()};
+}
+
 Cotangents cotangents_in(const std::vector<double*>& parts) {
-  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8]};
+  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8], parts[9]};
 }
 
 void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads) {
@@ -113,6 +133,8 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   batch.contacts.passes = worlds.scheme().passes;
   batch.contacts.tolerance = worlds.scheme().solver_tolerance;
   batch.contacts.work = call.worlds.signals == nullptr ? nullptr : worlds.model_contacts()->work();
+  batch.switches = static_cast<int>(
+      switch_count(worlds, batch.contacts.contacts.pairs, batch.contacts.contacts.coordinates));
   const tree::VariedNumbers varied = worlds.varied(0);
   batch.varied = varied.count > 0 ? &varied : nullptr;
   run_gradients(worlds.model(), batch, threads);

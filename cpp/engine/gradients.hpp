@@ -6,17 +6,18 @@
 namespace pysim::engine {
 
 /// Cotangents of the states at the end of a step of worlds, which those at its start replace, and of numbers
-/// of the model, to which those of the step are added. Every state has `GradientBatch::rows` of them, one
-/// after the other; the states are whole packs.
+/// of the model and counts of switches, to which those of the step are added. Every state has
+/// `GradientBatch::rows` of them, one after the other; the states are whole packs.
 struct Cotangents {
   double *q, *v;        ///< (states, nv), q along δ of q ⊕ δ
   double* deflections;  ///< (states, points, 3) of contacts, on the world's axes
   double* turnings;     ///< (states, turning points, 3) of angular deflections, on the world's axes
   double* coordinates;  ///< (states, coordinates) of deflections of dry friction
   double* signals;      ///< (states, signals)
-  double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames
-  double* laws;         ///< (states, pairs, numbers of a law) in the order of ContactLaw
+  double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames; null for none
+  double* laws;         ///< (states, pairs, numbers of a law) in the order of ContactLaw; null for none
   double* numbers;      ///< (states, numbers) in which worlds may differ, but those above
+  double* switches;     ///< (states, counts) of stepping/convex/switches.hpp; null for none
 };
 
 /// Signals at the start of worlds, see engine/signal_start.hpp.
@@ -27,6 +28,9 @@ struct SignalStart {
   int outputs;
   const int* output;  ///< [outputs] places of held outputs of sampled blocks with initial values
 };
+
+/// Of places of initial values that depend on one another, and of outputs, which it refers to.
+SignalStart signal_start(const std::vector<int>& places, const std::vector<int>& outputs);
 
 /// Derivatives of steps as matrices, by the numbers of the states that are listed.
 struct StepMatrices {
@@ -54,6 +58,8 @@ class MatrixNumbers {
 struct GradientBatch : WorldBatch<double> {
   SignalStart start;
   int rows;                                ///< cotangents of a state
+  int switches;                            ///< counts of switches of a state
+  const double* solutions;                 ///< (states, contact::solution_numbers); null to solve steps again
   const StepMatrices* matrices = nullptr;  ///< which are made instead; null for none
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
@@ -72,8 +78,14 @@ std::string matrix_refusal(const Worlds<double>& worlds);
 /// Names of the arrays of `Cotangents`, in their order, and numbers a state.
 std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds);
 
-/// Those in arrays of these sizes.
+/// Whether steps need not take cotangents of that name, which they add to.
+bool may_be_left_out(const std::string& name);
+
+/// Those in arrays of these sizes, null where they are left out.
 Cotangents cotangents_in(const std::vector<double*>& parts);
+
+/// Numbers of the solution of a step, of a world.
+int solution_size(const Worlds<double>& worlds);
 
 /// Makes the next step of worlds beside their records, on the grid of the scene's step, and takes cotangents
 /// back through it.

@@ -682,6 +682,16 @@ stepping::SampledPeriods Worlds<Real>::sampled_periods() const {
 }
 
 template <class Real>
+void Worlds<Real>::take_solutions(double* solutions, const std::function<void()>& step) {
+  const struct Taking {
+    double*& solutions;
+    ~Taking() { solutions = nullptr; }
+  } taking = {solutions_};
+  solutions_ = solutions;
+  step();
+}
+
+template <class Real>
 void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
   batch.actuation = &actuation_;
   batch.integrator = integrator_;
@@ -703,6 +713,7 @@ void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
   if (is_convex_) {
     batch.contacts.passes = scheme_.passes;
     batch.contacts.log = batch.states == 1 ? log_ : nullptr;
+    batch.contacts.solutions = scheme_.accuracy == 0 ? solutions_ : nullptr;
     batch.contacts.work = has_signals ? contacts_->work() : nullptr;
     batch.contacts.contacts = contacts();
     if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();

@@ -215,6 +215,10 @@ class Worlds : public RecordedWorlds {
   /// What Newton's method does while step() advances one world by one convex step.
   std::vector<contact::NewtonIteration> newton_iterations(const std::function<void()>& step);
 
+  /// Leaves the solutions (worlds, contact::solution_numbers) of the last convex steps of fixed size that
+  /// step() makes.
+  void take_solutions(double* solutions, const std::function<void()>& step);
+
   /// Requires that the numbers are those of worlds.
   void check(Selection worlds, const char* name) const;
 
@@ -247,6 +251,7 @@ class Worlds : public RecordedWorlds {
   OwnStep own_step_;
   bool is_convex_, is_adaptive_;
   contact::IterationLog* log_ = nullptr;  ///< of the world that `newton_iterations` advances
+  double* solutions_ = nullptr;           ///< that `take_solutions` takes down
   std::vector<double> zeros_;             ///< of forces that are not prescribed
   stepping::Actuation actuation_ = {};
   std::unique_ptr<SmoothLaw> smooth_;

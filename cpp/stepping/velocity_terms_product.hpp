@@ -163,6 +163,7 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
     for (int k = 0; k < model.bodies; ++k) {
       if (single[k]) continue;
       V_bar[k] = (of_energy + of_energy) * (dynamics::body_inertia<S>(model, k) * V[k]);
+      if (matrix_bar.theta == nullptr) continue;
       dynamics::add_inertia_cotangents(of_energy, V[k], V[k], matrix_bar.theta + 10 * k);
     }
     middle.add(v_m, rate, minus, false, q_m_bar, v_m_bar, bar.a, matrix_bar.theta, V_bar);

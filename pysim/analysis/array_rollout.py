@@ -90,7 +90,11 @@ class ArrayRollout:
             parameters = Parameters(run.worlds, self._paths)  # other numbers may differ since
             with run.from_here():
                 bars, controls = run.backward(
-                    self._kept, self._stride, along_motions(model, run.q, q_bar), v_bar
+                    self._kept,
+                    self._stride,
+                    along_motions(model, run.q, q_bar),
+                    v_bar,
+                    parameters.sums,
                 )
             cotangents = run.result(np.zeros(run.count), (bars, controls), parameters)
         finally:

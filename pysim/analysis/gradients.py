@@ -19,6 +19,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimWarning, SimulationError
+from pysim.mechanism.model_numbers import ModelNumbers
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
+    from pysim.worlds.loading import Scene
 
     Loss = Callable[[Array, Array], tuple[ArrayLike, ArrayLike, ArrayLike]]
 
@@ -38,6 +40,7 @@ __all__ = ["Gradient", "gradient"]
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
 _INERTIA = 12  # place of θ among the numbers of a body
+_SUMS = ("theta", "laws")  # cotangents of numbers, which steps add to
 _UNREAD = ("plane_bodies", "plane_loops", "plane_points")  # that follow from other numbers
 # step of central differences of the numbers that follow from a parameter, relative to it
 _PART = 1e-4
@@ -56,6 +59,8 @@ class Gradient:
     controls: Array | None  #: (n, steps, inputs) by the controls; None without any
     inputs: Array  #: (n, inputs) by inputs that are held during all steps; zero under controls
     parameters: dict[str, Any]  #: (n,) or (n, size) by the numbers of `by`
+    #: (n,) how often a step is within rounding of a switch, by its kind and by the links or the coordinate, if it is
+    switches: dict[tuple[str, str], Any]
 
 
 def gradient(
@@ -70,7 +75,7 @@ def gradient(
     """Return losses of the next steps of worlds and their derivatives; the worlds stay where they are.
 
     A step has two sides where a point begins to touch or to slide, or where a motor reaches its bound; the derivative
-    is that of the side that the step took.
+    is that of the side that the step took. `Gradient.switches` counts the steps that are within 1e-9 of such a switch.
 
     Args:
         worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
@@ -178,7 +183,8 @@ class Rollout:
             stride = self.stride(len(start), memory)
             kept = self.forward(stride)
             value, q_bar, v_bar = self._losses(loss)
-            cotangents = self.backward(kept, stride, q_bar, v_bar)
+            sums = ("switches", *parameters.sums)
+            cotangents = self.backward(kept, stride, q_bar, v_bar, sums)
         return self.result(value, cotangents, parameters)
 
     @contextmanager
@@ -197,17 +203,25 @@ class Rollout:
             self.records.engine.parts["report"][:] = reported
 
     def stride(self, size: int, memory: float) -> int:
-        """Return at every how many steps a record of `size` bytes is kept."""
+        """Return at every how many steps a record of `size` bytes is kept, with the step's solution."""
+        size += 16 * self.count * (self.scene.model.nv + 1)
         return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
 
-    def _step(self, n: int) -> None:
+    def _step(self, n: int, *, keeps_solution: bool) -> None:
         if self.controls is not None:
             self.records.signals[:, self.places] = self.controls[:, n]
-        self.records.step(1, None, self.threads, self.scene.settings.step)
 
-    def advance(self, n: int) -> None:
-        """Make step n."""
-        self._step(n)
+        def step() -> None:
+            self.records.step(1, None, self.threads, self.scene.settings.step)
+
+        if keeps_solution:
+            self.solutions[n] = _engine.step_with_solutions(self.doubles, step)
+        else:
+            step()
+
+    def advance(self, n: int, *, keeps_solution: bool = False) -> None:
+        """Make step n, and keep what solved its contacts."""
+        self._step(n, keeps_solution=keeps_solution)
         if self.records.status.any():
             world = int(np.flatnonzero(self.records.status)[0])
             raise SimulationError(
@@ -218,12 +232,15 @@ class Rollout:
         """Make all steps; return the records before every `stride`-th."""
         records = self.records
         kept, self.has_touched = {}, False
+        self.solutions: dict[int, Array] = {}
         self.q = np.empty((self.count, self.steps, records.q.shape[1]))
         self.v = np.empty((self.count, self.steps, records.v.shape[1]))
         for n in range(self.steps):
             if n % stride == 0:
                 kept[n] = records.engine.save(self.every)
-            self.advance(n)
+            # the last step before a record that is kept, or before the end, is not made again
+            is_last = (n + 1) % stride == 0 or n + 1 == self.steps
+            self.advance(n, keeps_solution=is_last)
             self.q[:, n], self.v[:, n] = records.q, records.v
             self.has_touched |= bool(records.engine.parts["touching"].any())
         return kept
@@ -248,11 +265,16 @@ class Rollout:
         return value, along_motions(self.scene.model, self.q, by_q), by_v
 
     def backward(
-        self, kept: dict[int, bytes], stride: int, q_bar: Array, v_bar: Array
+        self,
+        kept: dict[int, bytes],
+        stride: int,
+        q_bar: Array,
+        v_bar: Array,
+        sums: Sequence[str],
     ) -> tuple[dict[str, Array], Array]:
-        """Take cotangents of the states back to the start; return them, and those of the controls."""
+        """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls."""
         engine = self.records.engine
-        bar = self.cotangents()
+        bar = self.cotangents(sums)
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
         for first in sorted(kept, reverse=True):
             before = self._segment(first, min(first + stride, self.steps), kept[first])
@@ -263,6 +285,8 @@ class Rollout:
                 bar["q"] += q_bar[self.packed, n]
                 bar["v"] += v_bar[self.packed, n]
                 self.pull(n, bar)
+                if n < first + len(before) - 1:  # made again with the next call
+                    del self.solutions[n]
                 if self.controls is not None:
                     control_bar[:, n] = bar["signals"][: self.count, self.places]
                     bar["signals"][:, self.places] = 0.0
@@ -289,18 +313,25 @@ class Rollout:
         if end - first > 1:
             engine.load(record, self.every)
         for n in range(first, end - 1):
-            self._step(n)
+            self._step(n, keeps_solution=True)
             before.append(engine.save(self.every))
         return before
 
-    def cotangents(self) -> dict[str, Array]:
-        """Return zeros in place of all cotangents, by name, with a row for each of every world."""
-        rows = len(self.packed) * self.rows
-        return {name: np.zeros((rows, size)) for name, size in self._sizes()[1].items()}
+    def cotangents(self, sums: Sequence[str] = ()) -> dict[str, Array]:
+        """Return zeros in place of all cotangents, by name, with a row for each of every world.
+
+        Those of inertias and laws, and counts of switches, have no numbers and are not computed if not in `sums`.
+        """
+        rows, left_out = len(self.packed) * self.rows, {*_SUMS, "switches"} - {*sums}
+        return {
+            name: np.zeros((rows, 0 if name in left_out else size))
+            for name, size in self._sizes()[1].items()
+        }
 
     def pull(self, n: int, bar: dict[str, Array]) -> None:
         """Take cotangents back through step n."""
-        end_q, end_v = self._pull(f"step {n + 1}", bar)
+        solutions = self.solutions[n][self.packed]
+        end_q, end_v = self._pull(f"step {n + 1}", bar, solutions=solutions)
         rows = slice(0, self.count)
         now = np.hstack([end_q[rows], end_v[rows]])
         differs = (now != np.hstack([self.q[:, n], self.v[:, n]])).any(axis=1)
@@ -346,11 +377,19 @@ class Rollout:
         what: str,
         bar: dict[str, Array],
         start: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
+        solutions: Array | None = None,
     ) -> tuple[Array, Array]:
         """Take cotangents back through the next step of all worlds, or their start; return the step's end."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
         good = _engine.pull_step(
-            self.doubles, self.packed, list(bar.values()), end_q, end_v, self.threads, start
+            self.doubles,
+            self.packed,
+            list(bar.values()),
+            end_q,
+            end_v,
+            self.threads,
+            start,
+            solutions,
         )
         self._stop_at_failed(what, good)
         return end_q, end_v
@@ -384,7 +423,18 @@ class Rollout:
             None if self.controls is None else one(controls),
             one(inputs),
             by,
+            {key: one(count) for key, count in self._switches(bar["switches"]).items()},
         )
+
+    def _switches(self, counts: Array) -> dict[tuple[str, str], Array]:
+        """Return counts (n,) of the switches that are met, from those of the engine (n, …)."""
+        found: dict[tuple[str, str], Array] = {}
+        if not counts.any():
+            return found
+        for key, count in zip(_switch_names(self.scene), counts.T.astype(int), strict=True):
+            if count.any():
+                found[key] = found.get(key, 0) + count
+        return found
 
 
 class Parameters:
@@ -435,6 +485,11 @@ class Parameters:
         self._same = place[varied[~others]], first + np.flatnonzero(~others)
         self._slopes = {path: (place[at], slopes) for path, (at, slopes) in self._slopes.items()}
 
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """Names of the cotangents of inertias and laws, if there are parameters."""
+        return _SUMS if self._chosen else ()
+
     def of_surfaces(self) -> list[str]:
         """Return the paths of numbers of materials and contacts."""
         return [path for path, own in self._chosen.items() if own.kind in ("materials", "contact")]
@@ -444,7 +499,7 @@ class Parameters:
         found: dict[str, Any] = {}
         if not self._slopes:
             return found
-        bar = np.concatenate([bars[name] for name in ("theta", "laws", "numbers")], axis=1)
+        bar = np.concatenate([bars[name] for name in (*_SUMS, "numbers")], axis=1)
         bar[:, self._same[0]] += bar[:, self._same[1]]
         for path, (places, slopes) in self._slopes.items():
             own = (slopes @ bar[:, places, None])[:, :, 0]
@@ -458,6 +513,19 @@ def _computes_dynamics(signals: CompiledSignals | None) -> bool:
         return False
     own = signals.description
     return any(program is not None and program.calls for program in (own.forces, *own.blocks))
+
+
+def _switch_names(scene: Scene) -> list[tuple[str, str]]:
+    """Return the kinds and names of the engine's counts of switches, see cpp/stepping/convex/switches.hpp."""
+    contacts, known = scene.contacts, scene.model.velocity_names
+    assert contacts is not None
+    pairs = [contacts.pairs[k].name for k in contacts.shapes.pair.tolist()]
+    laws = [known[v] for v in ModelNumbers(scene.model, contacts.engine).coordinate_laws]
+    names = {"touching": pairs, "sticking": pairs, "friction": laws, "stop": laws}
+    if scene.signals is not None:
+        own = scene.signals.description
+        names["bound"] = [known[own.coordinates[row]] for row in own.bounded]
+    return [(kind, name) for kind, of_kind in names.items() for name in of_kind]
 
 
 def along_motions(model: Model, q: Array, by_q: Array) -> Array:

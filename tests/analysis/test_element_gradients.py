@@ -51,10 +51,10 @@ def test_a_force_between_links_has_the_gradient_of_differences(kind: str, tmp_pa
     rollout = Rollout(scene, q, v, 8)
     paths = ["body.shank.mass", *([] if kind == "bushing" else ["force.strut.stiffness"])]
     found = rollout.gradient(by=paths)
-    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH
     for path in paths:
         own = np.ravel(found.parameters[path][0])
-        assert error(own, by_parameter(rollout, path)) < SMOOTH[1], path
+        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
 
 
 def test_a_rope_around_a_post_has_the_gradient_of_differences(tmp_path: Path) -> None:
@@ -71,4 +71,4 @@ def test_a_rope_around_a_post_has_the_gradient_of_differences(tmp_path: Path) ->
     v = np.array([0.3, -0.2, -0.5, 1.0, -2.0, 0.7])
     rollout = Rollout(scene, scene.state.q, v, 20)
     found = rollout.gradient()
-    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH

@@ -17,6 +17,7 @@
 #include "contact/pairs_in_reach.hpp"
 #include "contact/problem.hpp"
 #include "spatial/so3.hpp"
+#include "stepping/convex/switches.hpp"
 #include "stepping/velocity_terms_product.hpp"
 
 namespace pysim::stepping {
@@ -63,10 +64,8 @@ class ContactProduct {
         h_(h),
         point_(take<Point>(w, contacts.points)) {}
 
-  /// Lists the points that push in some pass, where `twists` are those of the bodies and `made` passes count;
-  /// `visit_touching(P)` says where a point leaves a deflection.
-  template <class Touches>
-  void begin(const BodyTwists<S>& twists, const BodyCotangents<S>& sums, int made, const Touches& touches) {
+  /// Lists the points that push in some pass, where `twists` are those of the bodies and `made` passes count.
+  void begin(const BodyTwists<S>& twists, const BodyCotangents<S>& sums, int made) {
     twists_ = twists;
     sums_ = sums;
     count_ = 0;
@@ -75,16 +74,14 @@ class ContactProduct {
       for (int m = first; m < first + problem_.pairs.used[k]; ++m) {
         auto& P = problem_.kinds.points.point[m];
         Point& T = point_[count_];
-        T.limit[0] = P.at.limit;
-        T.limit[1] = P.lagged;
+        T.limit[0] = T.limit[1] = P.lagged;
         T.pair = &pair;
         T.place = k;
         T.slot = m;
         T.turning = pair.turning < 0 ? -1 : problem_.pairs.first_turning[k] + m - first;
-        T.touches = touches(P);
         P.pushes = false;
         P.impulse = constraints::no_impulse<S>();
-        auto pushes = T.touches | (P.lagged > all<S>(0)) | (P.at.limit > all<S>(0));
+        auto pushes = P.lagged > all<S>(0);
         for (int pass = 0; pass < made; ++pass) {
           const S x = fnma(h_, dot(P.at.n, velocity(T, twists_.now[pass], true)), P.at.x);
           pushes |= x > all<S>(0);
@@ -101,6 +98,15 @@ class ContactProduct {
   void list_touching(S* to) const {
     for (int k = 0; k < contacts_.points; ++k) to[k] = all<S>(0);
     for (int n = 0; n < count_; ++n) to[number(point_[n])] = simd::number(point_[n].touches);
+  }
+
+  /// Takes the radii of the last pass from the impulses of the first one, which have been made, in the worlds
+  /// where they were renewed.
+  void renew_limits(Mask<S> renewed) {
+    for (int n = 0; n < count_; ++n) {
+      S& limit = point_[n].limit[0];
+      limit = select(renewed, contact::PointKind<S>::renewed_limit(iterate(point_[n])), limit);
+    }
   }
 
   /// Makes the impulses of a pass in the problem.
@@ -121,6 +127,13 @@ class ContactProduct {
     }
   }
 
+  /// Lets `touches(P)` say where points leave a deflection, by the impulses of the last pass, which have been
+  /// made.
+  template <class Touches>
+  void mark_touching(const Touches& touches) {
+    for (int n = 0; n < count_; ++n) point_[n].touches = touches(iterate(point_[n]));
+  }
+
   /// Adds the wrenches of the impulses that were made last [bodies].
   void add_impulses(Force<S>* on) const {
     for (int n = 0; n < count_; ++n) {
@@ -130,8 +143,46 @@ class ContactProduct {
     }
   }
 
+  /// Counts the switches that points meet in the last pass, whose impulses have been made. If radii may be
+  /// `renewed`, they are where friction is at the limit of the normal impulse just found, too.
+  void count_switches(const SwitchCounts<S>& counts, bool renewed) const {
+    problem_.pairs.each([&](int k, const Pair& pair) {
+      for (int m = problem_.pairs.first[k]; m < problem_.pairs.first[k] + problem_.pairs.used[k]; ++m) {
+        Point T;
+        T.pair = &pair, T.place = k, T.slot = m;
+        const auto& at = iterate(T).at;
+        const S v_n = dot(at.n, velocity(T, twists_.now[0], true));
+        counts.touching[problem_.pairs.index[k]] +=
+            SwitchCounts<S>::met(fnma(h_, v_n, at.x), abs(at.x) + h_ * abs(v_n));
+      }
+    });
+    for (int n = 0; n < count_; ++n) {
+      const Point& T = point_[n];
+      const auto& P = iterate(T);
+      const S limit = P.at.limit, o = all<S>(0);
+      const S next = renewed ? contact::PointKind<S>::renewed_limit(P) : limit;
+      S& sum = counts.sticking[problem_.pairs.index[T.place]];
+      const auto add = [&](S size, S radius) {
+        sum += select(radius > o, SwitchCounts<S>::met(size - radius, radius), o);
+      };
+      const Vec3<S> y = constraints::sticking_impulse<S>(T.pair->law, P.at, h_, P.now);
+      const S size = sqrt(dot(y, y));
+      add(size, select(abs(size - next) < abs(size - limit), next, limit));
+      if (T.turning < 0) continue;
+      const auto& W = problem_.kinds.turnings.turning[T.turning];
+      const auto& law = T.pair->law;
+      const Vec3<S> turned =
+          constraints::angular_stiffness<S>(law, h_) * fma(h_ + all<S>(law.relaxation), W.now, W.s);
+      const S spun = dot(P.at.n, turned);
+      const Vec3<S> rolled = fnma(spun, P.at.n, turned);
+      add(sqrt(dot(rolled, rolled)), all<S>(law.rolling) * limit);
+      add(abs(spun), all<S>(law.spinning) * limit);
+    }
+  }
+
   /// Takes cotangents of the deflections at the end (points, 3), on the world's axes, back to the last pass,
-  /// whose impulses have been made; they are zero then. `turnings` (turning points, 3) may be null.
+  /// whose impulses have been made. They are zero from now on: a point that is not listed has forgotten what
+  /// it remembered. `turnings` (turning points, 3) may be null.
   void pull_end(S* deflections, S* turnings) {
     const S o = all<S>(0);
     for (int n = 0; n < count_; ++n) {
@@ -170,12 +221,17 @@ class ContactProduct {
   }
 
   /// Takes all that is left back to the poses, twists and deflections at the start, (points, 3) on the
-  /// world's axes, and adds to the cotangents of laws [pairs]. Returns whether the tape had room.
+  /// world's axes, and adds to the cotangents of laws [pairs], null for none. Returns whether the tape had
+  /// room.
   bool pull_start(const ContactState<S>& start, S* deflections, S* turnings, S* laws, const Workspace<S>& w) {
     bool has_room = true;
     for (int n = 0; n < count_;) {
       const int end = end_of_pair(n);
       has_room &= pull_pair(n, end, start, deflections, turnings, w);
+      if (laws == nullptr) {
+        n = end;
+        continue;
+      }
       S* const to = laws + constraints::law_numbers * problem_.pairs.index[point_[n].place];
       for (; n < end; ++n) {
         constraints::add_law_numbers(point_[n].sums.law, to);
@@ -196,8 +252,8 @@ class ContactProduct {
   struct Point {
     const Pair* pair;
     int place, slot, turning;  ///< turning is −1 if nothing resists it
-    Mask<S> touches;           ///< where it leaves a deflection
     S limit[passes];
+    Mask<S> touches;  ///< see `mark_touching`
     Vec3<S> p_bar, p_A_bar;
     Sums sums, turning_sums;  ///< u of them is not used
   };

@@ -36,14 +36,15 @@ struct StateCotangents {
   S* signals;      ///< [Signals::numbers]
 };
 
-/// Sums of cotangents of what acts in a step, out.
+/// Sums of cotangents of what acts in a step, out; null for none.
 template <class S>
 struct ParameterCotangents {
   static constexpr int per_law = constraints::law_numbers;
 
-  S* theta;    ///< (bodies, ten) of inertias in the engine's frames
-  S* laws;     ///< (pairs, per_law) in the order of ContactLaw
-  S* numbers;  ///< [count] of numbers in which worlds may differ, but those above
+  S* theta;                  ///< (bodies, ten) of inertias in the engine's frames
+  S* laws;                   ///< (pairs, per_law) in the order of ContactLaw
+  S* numbers;                ///< [count] of numbers in which worlds may differ, but those above
+  SwitchCounts<S> switches;  ///< that the last pass meets
 };
 
 /// Numbers of a copied model on a tape; those in which worlds may differ are inputs.
@@ -119,9 +120,18 @@ class ConvexStepProduct {
   ConvexStepProduct& operator=(const ConvexStepProduct&) = delete;
 
   /// Makes the step of a segment, of length h in all lanes, from `start` in `end`, which begins as a copy of
-  /// it. The sampled blocks that are due at its end are not run but in the product. Returns the worlds where
-  /// the step was solved in one part.
-  Mask<S> make(const StepSegment<S>& segment, const ContactState<S>& start, const ContactState<S>& end) {
+  /// it. Its solution may be known, null if it is not; it is used where no rows hold. The sampled blocks that
+  /// are due at its end are not run but in the product. Returns the worlds where the step was solved in one
+  /// part.
+  Mask<S> make(const StepSegment<S>& segment,
+               const ContactState<S>& start,
+               const ContactState<S>& end,
+               const contact::Solution<S>* known = nullptr) {
+    if (known != nullptr && step_.rows_.empty() && !moves_bodies_alone()) {
+      step_.known_ = known;
+      simd::copy_each<S>(static_cast<const S*>(known->renewal.delta), model_.nv, renewal_.delta);
+      renewal_.worlds = known->renewal.worlds;
+    }
     simd::copy_each<S>(static_cast<const S*>(system_.signals.numbers), number_count(), start_numbers_);
     const auto good = step_.make(simd::everywhere<S>(), segment.time, end);
     start_ = &start;
@@ -164,6 +174,7 @@ class ConvexStepProduct {
     tape_.pull(begin_end_, begin_states_);
     evaluate(0);
     for (int i = 0; i < nv; ++i) v_bar[i] = take_cotangent(v1_[i]);
+    if (sums.switches.counts()) count_switches(sums.switches);
     contact_.pull_end(bar.deflections, bar.turnings);
     pull_coordinates_end(bar, v_bar, shift_bar);
     gather_twists(0, v_bar, w);
@@ -209,6 +220,13 @@ class ConvexStepProduct {
 
   /// Passes whose impulses count in some world.
   int made_passes() const { return any(renewal_.worlds) ? passes : 1; }
+
+  /// Whether a body moves alone: its momentum is the sum of the impulses of a solution.
+  bool moves_bodies_alone() const {
+    bool alone = false;
+    for (int b = 0; b < model_.bodies; ++b) alone |= contacts_.single[b];
+    return alone;
+  }
 
   int number_count() const { return system_.signals.numbers == nullptr ? 0 : model_.signals->numbers(); }
 
@@ -256,8 +274,10 @@ class ConvexStepProduct {
     begin_states_ = tape_.edges;
     record_states(time);
     record_blocks(segment);
-    contact_.begin(
-        twists_, body_, made_passes(), [this](const auto& P) { return step_.outcome_.touches(P); });
+    contact_.begin(twists_, body_, made_passes());
+    if (!any(renewal_.worlds)) return;
+    evaluate(1);
+    contact_.renew_limits(renewal_.worlds);
   }
 
   /// The model as functions on the tape read it.
@@ -602,6 +622,7 @@ class ConvexStepProduct {
   void evaluate(int pass) {
     auto& kinds = step_.problem_.kinds;
     contact_.evaluate(pass);
+    if (pass == 0) contact_.mark_touching([this](const auto& P) { return step_.outcome_.touches(P); });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = kinds.coordinates.coordinate[k];
       C.now = velocity_[pass][contacts_.coordinate[k].v];
@@ -615,6 +636,18 @@ class ConvexStepProduct {
       B.impulse = contact::bounded_impulse(B.law, h_, B.now);
       B.made = B.impulse.gamma;
       B.acts = true;
+    }
+  }
+
+  void count_switches(const SwitchCounts<S>& counts) const {
+    contact_.count_switches(counts, step_.run_.passes > 1);
+    const auto& kinds = step_.problem_.kinds;
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const auto& C = kinds.coordinates.coordinate[k];
+      counts.add_coordinate(k, contacts_.coordinate[k], C.at, h_, C.now);
+    }
+    for (int n = 0; n < bounded_count_; ++n) {
+      counts.add_bound(n, kinds.bounded.bounded[n].law, kinds.bounded.bounded[n].now);
     }
   }
 
@@ -634,10 +667,7 @@ class ConvexStepProduct {
     tree_.spread(lambda, L);
     for (int b = 0; b < model_.bodies; ++b) L_bar[b] = held[b] = spatial::zero_force<S>();
     contact_.pull_pass(pass, L, L_bar, held);
-    if (contact_.count() > 0) {
-      tree_.gather(L, lambda, held, nullptr, v_bar);
-      tree_.gather(L, lambda, L_bar, matrix.q, nullptr);
-    }
+    if (contact_.count() > 0) tree_.gather(L, lambda, held, nullptr, v_bar);
     const auto& kinds = step_.problem_.kinds;
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = kinds.coordinates.coordinate[k];
@@ -659,8 +689,14 @@ class ConvexStepProduct {
     }
     if (!step_.rows_.empty()) apply_matrix(lambda, L, v_bar, w);
     for (int i = 0; i < nv; ++i) seed(free_[i], v_bar[i]);
-    subtract_matrix_product(
-        model_, tree_, static_cast<const S*>(lambda), static_cast<const S*>(change_[pass]), matrix, w);
+    subtract_matrix_product(model_,
+                            tree_,
+                            static_cast<const S*>(lambda),
+                            L,
+                            L_bar,
+                            static_cast<const S*>(change_[pass]),
+                            matrix,
+                            w);
   }
 
   /// Sets v̄* = A λ, which rows do not change; L are the twists that λ gives.
@@ -772,7 +808,9 @@ class ConvexStepProduct {
     }
     for (int i = 0; i < number_count(); ++i) bar.signals[i] = take_cotangent(number_[i]);
     for (int i = 0; i < 10 * model_.bodies; ++i) {
-      if (contacts_.single[i / 10]) sums.theta[i] += take_cotangent(theta_[i]);
+      if (!contacts_.single[i / 10]) continue;
+      const S own = take_cotangent(theta_[i]);
+      if (sums.theta != nullptr) sums.theta[i] += own;
     }
     if constexpr (differs) {
       for (int n = 0; n < varied_->count; ++n) sums.numbers[n] += take_cotangent(varied_number_[n]);

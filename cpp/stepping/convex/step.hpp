@@ -34,7 +34,8 @@ struct ConvexRun {
   PairSchedule<S>& schedule;
   const int* work =
       nullptr;  ///< [pairs + coordinates] places of their work among the states of elements, or −1
-  contact::IterationLog* log = nullptr;  ///< of a world alone; null for none
+  contact::IterationLog* log = nullptr;      ///< of a world alone; null for none
+  contact::Solution<S>* solution = nullptr;  ///< takes down that of a step; null for none
 };
 
 template <class S>
@@ -119,24 +120,7 @@ class ConvexStep {
     reach_.place_due(wanted, v, state);
     const auto touched = wanted & problem_.touched();
     if (any(touched)) reach_.list_left_out(state);
-    S& iterations = state.memory[ContactMemory::iterations];
-    const S before = iterations;
-    contact::IterationLog* const log = run_.log;
-    const int logged = log == nullptr ? 0 : log->count;
-    if (log != nullptr) log->length = static_cast<double>(simd::lane(h_, 0));
-    const auto solved = [&] {
-      const auto covers = [this](const S* delta) { return !reach_.has_left_out() || reaches_nothing(delta); };
-      return problem_.solve(touched, run_.passes, free_.base, delta_, iterations, w_, covers, log);
-    };
-    auto good = solved();
-    if (problem_.stopped()) {
-      reach_.place_left_out(state);
-      iterations = before;
-      if (log != nullptr) log->count = logged;
-      good = solved();
-    }
-    S& worst = state.memory[ContactMemory::worst];
-    worst = select(good, worst, problem_.kinds.points.worst());
+    const auto good = known_ == nullptr ? solve_contacts(wanted, touched, state) : recall_solution(state);
     for (int i = 0; i < model_.nv; ++i) free_.velocity[i] += delta_[i];
     reach_.end(any(touched) ? velocity() : nullptr);
     singles_.add_impulses(problem_);
@@ -179,6 +163,60 @@ class ConvexStep {
 
   /// Room for the tree's coordinates, or the user's where they are the same.
   S* full(S* reduced, int numbers) { return model_.mimic ? take<S>(w_, numbers) : reduced; }
+
+  /// Solves for delta in the worlds that are `touched`; it is taken down for those that are `wanted`.
+  Mask<S> solve_contacts(Mask<S> wanted, Mask<S> touched, const ContactState<S>& state) {
+    Workspace<S> w = w_;
+    contact::Renewal<S> renewal = {nullptr, simd::nowhere<S>()};
+    if (run_.solution != nullptr) {
+      renewal.delta = take<S>(w, model_.nv);
+      problem_.renewal = &renewal;
+    }
+    S& iterations = state.memory[ContactMemory::iterations];
+    const S before = iterations;
+    contact::IterationLog* const log = run_.log;
+    const int logged = log == nullptr ? 0 : log->count;
+    if (log != nullptr) log->length = static_cast<double>(simd::lane(h_, 0));
+    const auto solved = [&] {
+      const auto covers = [this](const S* delta) { return !reach_.has_left_out() || reaches_nothing(delta); };
+      return problem_.solve(touched, run_.passes, free_.base, delta_, iterations, w, covers, log);
+    };
+    auto good = solved();
+    if (problem_.stopped()) {
+      reach_.place_left_out(state);
+      iterations = before;
+      if (log != nullptr) log->count = logged;
+      good = solved();
+    }
+    S& worst = state.memory[ContactMemory::worst];
+    worst = select(good, worst, problem_.kinds.points.worst());
+    if (run_.solution != nullptr) {
+      problem_.renewal = nullptr;
+      take_down(wanted, renewal);
+    }
+    return good;
+  }
+
+  void take_down(Mask<S> wanted, const contact::Renewal<S>& renewal) const {
+    auto& to = *run_.solution;
+    for (int i = 0; i < model_.nv; ++i) {
+      const S before = select(renewal.worlds, renewal.delta[i], delta_[i]);
+      to.delta[i] = select(wanted, delta_[i], to.delta[i]);
+      to.renewal.delta[i] = select(wanted, before, to.renewal.delta[i]);
+    }
+    to.renewal.worlds = (renewal.worlds & wanted) | (to.renewal.worlds & !wanted);
+  }
+
+  /// Takes the solution that is known; its impulses are not made.
+  Mask<S> recall_solution(const ContactState<S>& state) {
+    const auto reaches = [this](const S* delta) { return !reaches_nothing(delta); };
+    if (reach_.has_left_out() && (reaches(known_->delta) || reaches(known_->renewal.delta))) {
+      reach_.place_left_out(state);
+    }
+    problem_.begin();
+    simd::copy_each<S>(static_cast<const S*>(known_->delta), model_.nv, delta_);
+    return simd::everywhere<S>();
+  }
 
   /// Whether pairs that were left out touch nothing at v* + delta.
   bool reaches_nothing(const S* delta) const {
@@ -226,7 +264,8 @@ class ConvexStep {
   contact::PairsInReach<S> reach_;
   const ConvexOutcome<S, Stage> outcome_;
   SingleBodies<S> singles_;
-  S *delta_, *next_;  ///< [nv] v₁ − v*, and room for a v₁
+  S *delta_, *next_;                             ///< [nv] v₁ − v*, and room for a v₁
+  const contact::Solution<S>* known_ = nullptr;  ///< null if the problem is to be solved
   Workspace<S> w_;
 };
 
@@ -246,10 +285,14 @@ Mask<S> convex_step(const System<S>& system,
   const ContactMemory places = memory_of(run.contacts, system.model.nv);
   System<S> tried = system;
   tried.signals = system.with_own_signals(tried.workspace).signals;
+  ConvexRun<S> tried_run = run;
   auto left = wanted, solved = simd::nowhere<S>();
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;
-    if (level > 0) run.schedule.restart();
+    if (level > 0) {
+      run.schedule.restart();
+      tried_run.solution = nullptr;
+    }
     copy_state<S>(system.model, places, state, trial, [](const S* from, int count, S* to) {
       simd::copy_each(from, count, to);
     });
@@ -258,7 +301,8 @@ Mask<S> convex_step(const System<S>& system,
     auto good = left;
     for (int n = 0; n < parts && any(good); ++n) {
       Workspace<S> inner = tried.workspace;
-      good &= ConvexStep<S>(tried, run, part, inner).make(good, fma(all<S>(Real(n)), part, time), trial);
+      good &=
+          ConvexStep<S>(tried, tried_run, part, inner).make(good, fma(all<S>(Real(n)), part, time), trial);
     }
     trial.memory[ContactMemory::halved] += number(left & !good);
     for (int i = 0; i < ContactMemory::counts; ++i) {
