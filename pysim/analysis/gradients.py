@@ -44,6 +44,7 @@ _SUMS = ("theta", "laws")  # cotangents of numbers, which steps add to
 _UNREAD = ("plane_bodies", "plane_loops", "plane_points")  # that follow from other numbers
 # step of central differences of the numbers that follow from a parameter, relative to it
 _PART = 1e-4
+_ROUNDING = 1e-9  # by which numbers of signals that begin again may differ
 
 
 @dataclass(frozen=True)
@@ -296,15 +297,20 @@ class Rollout:
     def _pull_start(self, bar: dict[str, Array]) -> None:
         """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
 
-        What these blocks set follows from the parameters of the worlds, see `WorldParameters`.
+        What these blocks set follows from the parameters of the worlds, see `WorldParameters`. In worlds that hold
+        other numbers, because their q, v or inputs were written since, the numbers follow from nothing.
         """
         records, signals = self.records, self.scene.signals
         records.engine.load(self.begun, self.every)
-        is_new = ((records.steps == 0) & (records.t == 0))[self.packed]
-        if signals is None or not bar["numbers"].size or not is_new.any():
+        new = self.every[(records.steps == 0) & (records.t == 0)]
+        if signals is None or not bar["numbers"].size or not len(new):
             return
+        held = records.signals[new]
+        records.begin_signals(new)
+        same = np.isclose(records.signals[new], held, _ROUNDING, _ROUNDING, equal_nan=True)
+        follows = np.isin(self.packed, new[same.all(axis=1)])
         records.clear_signals(self.every, settled=True)
-        own = {**bar, "signals": np.where(is_new[:, None], bar["signals"], 0.0)}
+        own = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
         self._pull("start", own, (signals.settled, signals.settled_outputs))
 
     def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:

@@ -77,6 +77,10 @@ class VariedScene:
         """Fields of elements with which Python computes: scenes are compiled anew for them."""
         return frozenset() if self._fields is None else self._fields.computed
 
+    def is_compiled(self, parameter: Parameter) -> bool:
+        """Return whether a scene is compiled for each value of a parameter."""
+        return parameter.of_whole_scene or parameter in self.computed
+
     def changed(
         self,
         parameters: Mapping[str, Parameter],
@@ -93,7 +97,7 @@ class VariedScene:
             count: k.
         """
         changes: list[Changed] = []
-        if any(parameters[name].of_whole_scene for name in written):
+        if any(self.is_compiled(parameters[name]) for name in written):
             return self._of_scenes(parameters, values, count)
         kinds = {parameters[name].kind for name in written}
         theta: dict[int, Array] = {}
@@ -132,17 +136,25 @@ class VariedScene:
     def _of_scenes(
         self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
     ) -> list[Changed]:
-        """Return the numbers in which scenes differ that are read again for their lengths."""
-        names = [name for name in values if parameters[name].of_whole_scene]
+        """Return the numbers in which scenes differ that are compiled for their values."""
+        names = [name for name in values if self.is_compiled(parameters[name])]
+        where = f"parameters: {', '.join(names)}"
         if any(values[name].dtype == object for name in names):
             problem = "the scene is read again for each value"
-            raise SimulationError(f"parameters: {', '.join(names)}", f"{problem}; leave it out")
+            raise SimulationError(where, f"{problem}; leave it out")
         scenes = [
             self.compiled_open({parameters[name]: x[k] for name, x in values.items()})
             for k in range(count)
         ]
-        rows = np.array([numbers_of(scene).numbers for scene in scenes])
-        places = np.flatnonzero((rows != rows[0]).any(axis=0))
+        found = [numbers_of(scene) for scene in scenes]
+        if any(own.shared != found[0].shared for own in found):
+            problem = "values nearby change what worlds share"
+            raise SimulationError(where, f"{problem}; leave it out, or compare scenes")
+        rows = np.array([own.numbers for own in found])
+        differs = (rows != rows[0]) & ~(
+            np.isnan(rows) & np.isnan(rows[0])
+        )  # NaN is a number of some
+        places = np.flatnonzero(differs.any(axis=0))
         return [Changed(places, rows[:, places])]
 
     # ---------------------------------------------------------------------------------------------------- bodies

@@ -196,6 +196,9 @@ class WorldParameters(Mapping[str, Any]):
         if len(worlds):
             written = [name for block in self._blocks for name in block.written_names(worlds)]
             self._accept(written, worlds)
+            new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
+            if len(new):
+                self._records.begin_signals(new.astype(np.int32))
 
     def take_moved(self) -> NDArray[np.intp]:
         """Return the worlds whose lengths were written, and forget them."""
@@ -223,7 +226,7 @@ class WorldParameters(Mapping[str, Any]):
                 name: own_part[block][rows][:, ~is_compiled].T
                 for name, (block, rows) in self._rows.items()
             }
-            follow = {name for name in written if not self._known[name].of_whole_scene}
+            follow = {name for name in written if not self._scene.is_compiled(self._known[name])}
             found = self._scene.changed(self._known, values, follow, len(others))
             if found:
                 places = np.concatenate([own.places for own in found])
@@ -234,15 +237,11 @@ class WorldParameters(Mapping[str, Any]):
             block.see(worlds, part)
         if self._records.is_adaptive:  # not from the start of a step before what was written
             self._records.engine.parts["jumped"][worlds] = 1
-        new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
-        if len(new):
-            self._records.begin_signals(new.astype(np.int32))
 
     def _are_compiled(self, written: Sequence[str], worlds: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which worlds get their numbers from scenes that are compiled for them."""
         found = np.full(len(worlds), self._records.scenes is not None)
-        lengths = {own for own in self._known.values() if own.of_whole_scene}
-        for own in self._scene.computed | lengths:
+        for own in filter(self._scene.is_compiled, self._known.values()):
             values = self._values[own.name][worlds]
             if own.name in written:
                 found |= (values != self._seen[own.name][worlds]).any(axis=1)
@@ -316,11 +315,14 @@ class WorldParameters(Mapping[str, Any]):
     def open(self, paths: Sequence[str]) -> list[Parameter]:
         """Return parameters; fields of elements are numbers of programs from now on.
 
+        Signals of worlds that have made no step begin again only where something was written.
+
         Raises:
-            SimulationError: there is no such number, or Python computes with it.
+            SimulationError: there is no such number, or it changes more than numbers of steps.
         """
         for path in paths:
             self._array(path)
+        self.accept()
         if self._elements:
             self._accept(list(self._values), np.arange(self._records.count))
         return [self._known[self._paths.find(path).name] for path in paths]
@@ -351,7 +353,13 @@ class WorldParameters(Mapping[str, Any]):
         moved = {name: np.tile(np.repeat(x, size, axis=0), (4, 1)) for name, x in values.items()}
         along = np.tile(np.eye(size), (count, 1)) * np.repeat(steps, size, axis=0)
         moved[parameter.name] += np.kron([[1.0], [-1.0], [0.5], [-0.5]], along)
-        changed = self._scene.changed(known, moved, {parameter.name}, 4 * count * size)
+        # the numbers of scenes that are compiled for other values follow from no others of the scene
+        compiled = {
+            name
+            for name, x in values.items()
+            if self._scene.is_compiled(known[name]) and (x != known[name].start).any()
+        }
+        changed = self._scene.changed(known, moved, {parameter.name, *compiled}, 4 * count * size)
         rows = np.concatenate([x.values for x in changed], axis=1)
         up, down, half_up, half_down = rows.reshape(4, count, size, -1)
         places = np.concatenate([x.places for x in changed])

@@ -72,3 +72,20 @@ def test_a_rope_around_a_post_has_the_gradient_of_differences(tmp_path: Path) ->
     rollout = Rollout(scene, scene.state.q, v, 20)
     found = rollout.gradient()
     assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH
+
+
+def test_the_shape_of_a_muscle_has_the_gradient_of_differences(tmp_path: Path) -> None:
+    """Python computes with it; beside its numbers, programs have constants that are NaN."""
+    text = "gravity = [0, 0, 0]\n"
+    text += table("body", name="mass", mass=2.0, inertia=dict.fromkeys(("xx", "yy", "zz"), 1.0))
+    text += table("joint", name="slide", type="prismatic", child="mass")
+    text += table("signal", name="excitation", type="constant", value=0.2)
+    ends = [{"body": "world"}, {"body": "mass", "point": [0.0, 0.0, 0.33]}]
+    sizes = {"max_isometric_force": 100.0, "optimal_fibre_length": 0.1, "tendon_slack_length": 0.2}
+    muscle = {"type": "thelen_muscle", "path": ends, "excitation": "excitation", **sizes}
+    text += table("force", name="muscle", passive_shape=4.5, **muscle)
+    scene = scene_of(tmp_path, text, passes=1)
+    path = "force.muscle.passive_shape"
+    rollout = Rollout(scene, scene.state.q, scene.state.v, 6)
+    found = np.atleast_1d(rollout.gradient(by=[path]).parameters[path][0])
+    assert error(found, by_parameter(rollout, path)) < SMOOTH

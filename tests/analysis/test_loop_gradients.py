@@ -15,6 +15,7 @@ import pysim
 from pysim.loops.constraints import constraints
 from pysim.typing import Array
 from tests.analysis.test_gradients import WEIGHTS, Rollout, by_parameter, error
+from tests.elements.blocks import table
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 SIZES = 10.0 ** np.array([-2.0, -2.5, -3.0, -4.0, -5.0, -6.0])
@@ -268,6 +269,20 @@ def test_a_gradient_by_numbers_of_a_closed_chain_is_that_of_differences(tmp_path
     found = rollout.gradient(by=paths).parameters
     for path in paths:
         assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+
+
+def test_the_amplitude_of_a_prescribed_motion_has_the_gradient_of_differences(
+    tmp_path: Path,
+) -> None:
+    drive = "start = { q = 0.4, v = 2.0 }\nfriction = 0.05\n"
+    text = FOUR_BAR.split("[[signal]]")[0].replace(drive, 'motion = { signal = "turn" }\n')
+    text = text.replace('[assembly]\nhold = ["drive"]\n', "")
+    sine = {"type": "sine", "amplitude": 0.2, "frequency": 3.0, "unit": "rad"}
+    scene = scene_of(tmp_path, text + table("signal", name="turn", **sine))
+    rollout = Rollout(scene, *closed(scene, scene.state.q, scene.state.v, 0.0), 8)
+    path = "signal.turn.amplitude"
+    found = np.atleast_1d(rollout.gradient(by=[path]).parameters[path][0])
+    assert error(found, by_parameter(rollout, path)) < SMOOTH
 
 
 def test_loops_beside_mimic_joints_are_refused_with_their_name(tmp_path: Path) -> None:

@@ -67,6 +67,16 @@ def test_gradients_by_numbers_of_rods(key: str, planar: str | None) -> None:
     np.testing.assert_allclose(np.ravel(found), exact, atol=1e-7 * size, rtol=0)
 
 
+def test_a_gradient_by_a_rod_whose_length_was_written_is_that_of_its_scene() -> None:
+    worlds = pysim.Worlds(swinging("y"), 1)
+    worlds.parameters["rod.hose.length"][:] = 1.2
+    by = ["rod.hose.EI", "rod.hose.GJ", "rod.hose.damping"]
+    found = pysim.gradient(worlds, steps=5, loss=loss, by=by).parameters
+    exact = pysim.gradient(pysim.Worlds(worlds.scene(0), 1), steps=5, loss=loss, by=by).parameters
+    for path in by:
+        np.testing.assert_allclose(found[path], exact[path], rtol=1e-9, atol=1e-12)
+
+
 def turned(stiffness: list[float], kind: str = "ball", tail: int = 0) -> pysim.Scene:
     """A body far from the rest of its springs, and a tail of light ones, whose matrix is factored by recursion."""
     builder = pysim.SceneBuilder("turned", gravity=[0, 0, -9.81])

@@ -175,6 +175,64 @@ def test_initial_values_in_a_loop_have_the_gradient_of_differences(tmp_path: Pat
         assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
 
 
+def test_numbers_with_which_python_computes_have_the_gradient_of_differences(
+    tmp_path: Path,
+) -> None:
+    """The factor exp(−T/τ) of a sampled filter; the worlds of its oracle are compiled one by one."""
+    text = ARM + table("sensor", name="read", type="coordinates", coordinates=["elbow"])
+    slow = {"time_constant": 0.02, "period": 3e-3}
+    text += table("controller", name="slow", type="low_pass", inputs=["read.q"], **slow)
+    text += table("controller", name="torque", type="gain", inputs=["slow"], gain=20.0, unit="N·m")
+    text += table("actuator", name="motor", type="force", joint="elbow", command="torque")
+    rollout = New(scene_of(tmp_path, text, passes=1), np.array([0.4, -0.6]), np.ones(2), 13)
+    path = "controller.slow.time_constant"
+    found = np.atleast_1d(rollout.gradient(by=[path]).parameters[path][0])
+    assert error(found, by_parameter(rollout, path)) < SMOOTH
+
+
+@pytest.mark.parametrize("path", ["controller.pd.kp", "body.lower.mass"])
+def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
+    path: str, tmp_path: Path
+) -> None:
+    """What blocks hold since the begin of the worlds follows from no parameter, as in the differences."""
+    own = {"period": 5e-3}
+    text = ARM + table("sensor", name="read", type="coordinates", coordinates=JOINTS, **own)
+    inputs = ["target", "read.q", "read.v"]
+    gains = {"inputs": inputs, "kp": [30.0, 12.0], "kd": [1.5, 0.4]}
+    text += table("controller", name="pd", type="pd", **gains, **own)
+    text += table("controller", name="hold", type="gravity_compensation", share=0.8, **own)
+    text += table("controller", name="sum", type="sum", inputs=["pd", "hold"], weights=[1.0, 1.0])
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="sum")
+    scene = scene_of(tmp_path, text, passes=1)
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    def written(value: Array | None = None) -> pysim.Worlds:
+        worlds = pysim.Worlds(scene, 1)
+        worlds.q += [0.3, 0.2]
+        held = worlds._records.signals.copy()
+        if value is not None:
+            worlds.parameters[path][0] = value
+            worlds._accept(None)
+            worlds._records.signals[:] = held
+        return worlds
+
+    worlds = written()
+    held = worlds._records.signals.copy()
+    found = pysim.gradient(worlds, steps=13, loss=loss, by=[path])
+    np.testing.assert_array_equal(worlds._records.signals, held)
+    assert found.loss == pysim.gradient(written(), steps=13, loss=loss).loss
+    start = np.array(worlds.parameters[path][0])
+    for k in range(start.size):
+        unit = np.eye(start.size)[k].reshape(start.shape)
+        change = [
+            weight * pysim.gradient(written(start + n * 1e-2 * unit), steps=13, loss=loss).loss
+            for n, weight in WEIGHTS.items()
+        ]
+        assert np.ravel(found.parameters[path][0])[k] == pytest.approx(sum(change) / 0.6, rel=1e-8)
+
+
 def test_sampled_blocks_that_read_accelerations_are_refused(tmp_path: Path) -> None:
     sensor = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
     worlds = pysim.Worlds(scene_of(tmp_path, ARM + sensor), 1)

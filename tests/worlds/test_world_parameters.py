@@ -266,6 +266,20 @@ def test_a_sampled_controller_begins_with_the_numbers_of_its_world(tmp_path: Pat
         )
 
 
+def test_a_written_world_begins_no_signals_of_other_worlds(tmp_path: Path) -> None:
+    path = tmp_path / "held.toml"
+    path.write_text(HELD, "utf-8")
+    scene = pysim.load_scene(path)
+    worlds, other = pysim.Worlds(scene, 2), pysim.Worlds(scene, 2)
+    for own in (worlds, other):
+        own.q[:] += 0.3  # the controller has run, and reads them at its next instant
+    worlds.parameters["controller.weight.share"][0] = 0.25
+    for own in (worlds, other):
+        own.step(seconds=0.01)
+    np.testing.assert_array_equal(worlds.q[1], other.q[1])
+    assert worlds.q[0] != other.q[0]
+
+
 HELD = """
 gravity = [0.0, 0.0, -9.81]
 [simulation]
