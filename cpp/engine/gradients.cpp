@@ -44,8 +44,8 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
 std::string matrix_refusal(const Worlds<double>& worlds) {
   const auto view = worlds.model().view<double>();
   if (!worlds.is_convex()) return "integrator = \"" + worlds.scheme().integrator + "\"";
-  if (view.rows > 0) return "loops and prescribed motions";
-  if (view.mimic) return "mimic joints and couplings";
+  if (view.rows > 0) return "loops, couplings or prescribed motions";
+  if (view.mimic) return "mimic joints";
   return worlds.blocks().periods.empty() ? "" : "sampled blocks";
 }
 

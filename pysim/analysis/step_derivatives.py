@@ -46,7 +46,7 @@ class StepDerivatives:
         str, ...
     ]  #: q.NAME and v.NAME, deflections, states of elements, and held[k] of sampled blocks
     inputs: tuple[str, ...]  #: in file order
-    products: str  #: the part of the worlds for which rows are products, '' for none
+    row_by_row: str  #: the part of the scene because of which rows of A and B are made one by one; '' for none
 
 
 def step_derivatives(

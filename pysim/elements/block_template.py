@@ -126,10 +126,9 @@ class BlockTemplate:
         if key not in self._results:
             try:
                 self._results[key] = self._recorded(method, arguments, signals)
+            # it depends on what its numbers are; a call of the block reports other errors
             except (PysimError, TypeError, ValueError, ArithmeticError):
-                self._results[key] = (
-                    None  # it depends on what its numbers are; a call of the block reports others
-                )
+                self._results[key] = None
         return self._results[key]
 
     def _recorded(self, method: str, arguments: Shapes, signals: Shapes) -> Any:

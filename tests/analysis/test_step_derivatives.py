@@ -162,7 +162,7 @@ def test_matrices_are_the_rows_of_products(family: str, tmp_path: Path) -> None:
     worlds = thrown(scene_of(tmp_path, text, passes=passes), steps, speed)
     assert bool(np.any(worlds.contacts)) == (family != "flight")
     found = pysim.step_derivatives(worlds)
-    assert found.products == ""
+    assert found.row_by_row == ""
     A, B = rows_of_products(worlds, 1)
     assert np.abs(found.A - A).max() < 1e-10 * np.abs(A).max()
     assert np.abs(found.B - B).max(initial=0.0) < 1e-10 * np.abs(B).max(initial=1.0)

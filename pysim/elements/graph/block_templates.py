@@ -114,7 +114,7 @@ class BlockTemplates:
         return tuple(shapes)
 
     def _can_be_inputs(self, numbers: Sequence[int], method: str) -> bool:
-        """Return whether all are numbers of the engine that no one else computes first, each read once.
+        """Return whether each is an input of the engine of its own, which no other block computes.
 
         Initial values of others are inserted for the states that `initial` reads, in the nodes of the block.
         """

@@ -40,8 +40,8 @@ class MagicFormulaTyre(Tyre):
         F_x = G_xα (D sin(C atan(B x − E (B x − atan B x))) + S_V),  F_y = G_yκ (the same) + S_Vyκ
         M_z = −t F_y + M_zr + s F_x
 
-    Where `side`, at which the tyre is, is not that at which it was measured (TYRESIDE, left where the
-    file does not say it), the tyre is mirrored: F_y and M_z are those of −α and −γ, with the other sign.
+    If `side` differs from that of the measurement (TYRESIDE; left if missing), the tyre is mirrored: F_y(α, γ) becomes
+    −F_y(−α, −γ), and M_z likewise.
 
     Coefficients depend on load and camber [Pacejka 2006, equations 4.E1 to 4.E78, without turn slip]. The file gives
     radii, vertical stiffness and damping, relaxation lengths at the nominal load, and rolling resistance, where their

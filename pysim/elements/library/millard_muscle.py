@@ -64,18 +64,21 @@ class _MillardFibre(Muscle):
         if not (first < transition < shoulder and last > 1 + 2 * PLATEAU):
             wanted = f"increase, the second below {shoulder:g}, the last above {1 + 2 * PLATEAU:g}"
             lengths = f"{first:g}, {transition:g}, {last:g}"
-            raise PysimError("active_lengths", f"must {wanted}, got {lengths}; correct them")
+            raise PysimError(
+                "active_lengths",
+                f"must {wanted}, got {lengths}; change those that are out of order",
+            )
         steepest = 1 / (shoulder - transition)
         if not 0 < self.shallow_slope < steepest:
             problem = f"must be positive and less than {steepest:.4g}, got {self.shallow_slope:g}"
-            raise PysimError("shallow_slope", f"{problem}; correct it")
+            raise PysimError("shallow_slope", f"{problem}; give a slope between")
         zero, one = self.passive_strains
         if not one > zero:
             problem = f"must increase, got {zero:g}, {one:g}"
-            raise PysimError("passive_strains", f"{problem}; correct them")
+            raise PysimError("passive_strains", f"{problem}; give the smaller one first")
         if not self.lengthening_force > 1:
             problem = f"must be more than 1, got {self.lengthening_force:g}"
-            raise PysimError("lengthening_force", f"{problem}; correct it")
+            raise PysimError("lengthening_force", f"{problem}; give for example 1.4")
 
     @cached_property
     def active_curve(self) -> BezierCurve:

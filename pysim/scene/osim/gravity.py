@@ -1,4 +1,4 @@
-"""Gravity of an OpenSim file, read without the rest of the file: it stands near its beginning."""
+"""Gravity of an OpenSim file, read from its head without the rest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _GravityParser:
 
 
 def stated_gravity(path: Path) -> tuple[float, ...] | None:
-    """Return the three numbers [m/s²] that a file states; None if a reader of the whole file must say what it holds."""
+    """Return the three numbers [m/s²] that a file states; None if its reader has to report what is wrong."""
     reader = _GravityParser()
     try:
         with path.open("rb") as file:

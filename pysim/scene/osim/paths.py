@@ -244,9 +244,11 @@ class PathReader:
             is_sided = self._takes_sides(surface, nodes, segment)
             if is_sided and len(wraps) > 1 and surface.kind != "cylinder":
                 item = f"surface {surface.name!r} of {owner!r}"
-                reason = "its quadrant counts, and another surface lies between the same points"
+                reason = (
+                    "its quadrant cannot be kept beside another surface between the same points"
+                )
                 self.omissions.add(
-                    "surfaces", item, wrap.where, f"is wrapped without a side: {reason}"
+                    "surfaces", item, wrap.where, f"is wrapped on its shorter side: {reason}"
                 )
                 is_sided = False
             parts.append(surface.part(is_sided=is_sided))

@@ -205,7 +205,7 @@ def _surface(element: Element, body: str, X: Array) -> Surface:
         side = _SIDES["all"]
     length = number(element, "length", LENGTH) if kind == "cylinder" else math.inf
     if length < 0:
-        problem = f"<length> must not be negative [m], got {length:g}; correct it"
+        problem = f"<length> must not be negative [m], got {length:g}; give its size"
         element.required("length").fail(problem)
     if length == 0:
         kind = "inactive"

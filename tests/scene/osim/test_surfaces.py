@@ -90,7 +90,7 @@ def test_a_path_does_not_touch_a_cylinder_beyond_its_ends(tmp_path):
         assert lengths(tmp_path, short) == pytest.approx(expected, abs=1e-14)
     (tmp_path / "m.osim").write_text(rod.replace("<length>1<", "<length>-1<"), "utf-8")
     with pytest.raises(
-        SceneError, match=r"<length> must not be negative \[m\], got -1; correct it"
+        SceneError, match=r"<length> must not be negative \[m\], got -1; give its size"
     ):
         read_model(tmp_path / "m.osim")
 
@@ -117,7 +117,7 @@ def test_a_ball_whose_far_side_is_named_has_none_beside_others(tmp_path, kind, s
             (band,) = read_model(tmp_path / "m.osim").forces
         assert [part.kind for part in band.path] == ["point", kind, "cylinder", "point"]
         assert not any(any(part.side) for part in band.path)
-        left = "its quadrant counts, and another surface lies between the same points"
+        left = "its quadrant cannot be kept beside another surface between the same points"
         assert any(left in str(own.message) for own in caught) == (quadrant == "y")
         (tmp_path / "m.osim").write_text(without(text, "w1"), "utf-8")
         (band,) = read_model(tmp_path / "m.osim").forces

@@ -161,7 +161,7 @@ class PathPoint(Table):
     sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
     cylinder: Positive | None = key(None, "m", "radius of a cylinder to wrap over")
     length: Positive | None = key(
-        None, "m", "of the cylinder; beyond both ends it is not touched. Endless by default"
+        None, "m", "of the cylinder; beyond both ends it is not touched. Infinite by default"
     )
     ellipsoid: Positive3 | None = key(
         None, "m", "semi-axes of an ellipsoid to wrap over, along its x, y and z"
