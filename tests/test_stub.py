@@ -24,7 +24,8 @@ def arguments(function: ast.FunctionDef) -> tuple[str, ...] | None:
     found = function.args
     if found.vararg is not None or found.kwarg is not None:
         return None
-    names = [argument.arg for argument in (*found.posonlyargs, *found.args)]
+    places = [f"arg{k}" for k in range(len(found.posonlyargs))]  # bound without names
+    names = [*places, *(argument.arg for argument in found.args)]
     required = len(names) - len(found.defaults)
     names = [name + "=" * (i >= required) for i, name in enumerate(names)]
     keywords = [

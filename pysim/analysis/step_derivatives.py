@@ -46,7 +46,9 @@ class StepDerivatives:
         str, ...
     ]  #: q.NAME and v.NAME, deflections, states of elements, and held[k] of sampled blocks
     inputs: tuple[str, ...]  #: in file order
-    row_by_row: str  #: why rows of A and B are made one by one: a part of the scene; '' if they are not
+    row_by_row: (
+        str  #: why rows of A and B are made one by one: a part of the scene; '' if they are not
+    )
 
 
 def step_derivatives(

@@ -89,16 +89,18 @@ def _singular(scene: Scene, last: LastSteps) -> str | None:
     model = scene.model
     if not model.rows:
         return None
-    least, when = NEAR, 0.0
-    for t, state in zip(last.t, last.states, strict=True):
+    angles = []
+    for state in last.states:
         at = constraints(model, state.q, loop_q=state.loop_q)
         if not np.isfinite(at.jacobian).all():
+            angles.append(np.inf)
             continue
         sines = np.linalg.svd(rows_and_lengths(model, state.q, at)[0], compute_uv=False)
-        angle = float(sines[sines > SINGULAR[0]].min(initial=np.inf))
-        if angle < least:
-            least, when = angle, t
-    if least == NEAR:
+        angles.append(float(sines[sines > SINGULAR[0]].min(initial=np.inf)))
+    nearest = int(np.argmin(angles))
+    least, when = angles[nearest], last.t[nearest]
+    beside = [x for x in angles[max(nearest - 1, 0) : nearest + 2] if np.isfinite(x)]
+    if least > max([NEAR, *(x - least for x in beside)]):  # a step may lead past it
         return None
     driven = {
         name

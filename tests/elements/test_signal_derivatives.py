@@ -462,9 +462,10 @@ def test_derivatives_along_the_motions_of_the_inputs_are_those_of_complex_steps(
         for row, wanted in enumerate(exact):
             node = listed.get((row, kind, index))
             given = np.zeros(8) if node is None else evaluate(tape, x, [node])[0]
-            np.testing.assert_allclose(
-                given, wanted, rtol=1e-12, atol=1e-12 * (1 + abs(wanted).max())
-            )
+            inside = np.isfinite(wanted)  # of what the element is defined for
+            assert inside.sum() >= 7
+            size = 1 + abs(wanted[inside]).max()
+            np.testing.assert_allclose(given[inside], wanted[inside], rtol=1e-12, atol=1e-12 * size)
 
 
 def test_every_element_of_the_library_is_among_them():

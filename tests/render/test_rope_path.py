@@ -143,7 +143,7 @@ def test_ropes_of_winches_and_their_pulleys_are_drawn(run: Trajectory, tmp_path:
         early = player.values
         player.show(0.9)
     assert kinds == ["rope"] * len(OBSTACLES)
-    assert (fixed.count("ball"), fixed.count("pulley")) == (3, 3)
+    assert (fixed.count("ball"), fixed.count("pulley")) == (3, 4)
     assert early["q.slide"] < 0 < player.values["q.slide"]
 
 
