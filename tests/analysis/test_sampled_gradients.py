@@ -25,6 +25,7 @@ from tests.analysis.test_gradients import (
 from tests.elements.blocks import table
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and periods
+SCENES = Path(__file__).parents[2] / "scenes"
 LINK = "inertia = { xx = 0.02, yy = 0.025, zz = 0.009 }"
 ARM = f"""
 [[body]]
@@ -291,7 +292,7 @@ def test_held_numbers_are_states_of_a_step(tmp_path: Path) -> None:
 
 
 def test_a_robot_on_its_feet_has_the_gradient_through_its_policy(tmp_path: Path) -> None:
-    path = Path(pysim.__file__).parents[1] / "scenes/environments/anymal.toml"
+    path = SCENES / "environments" / "anymal.toml"
     rng = np.random.default_rng(7)
     network = tmp_path / "policy.npz"
     layers: dict[str, Any] = {"activation": np.array("elu")}
@@ -333,7 +334,7 @@ def test_deflections_of_mimic_joints_are_states_of_a_step(tmp_path: Path) -> Non
 
 
 def test_a_gripper_with_a_mimic_joint_has_the_gradient_of_differences(tmp_path: Path) -> None:
-    path = Path(pysim.__file__).parents[1] / "scenes/gripper.toml"
+    path = SCENES / "gripper.toml"
     text = path.read_text("utf-8").split("[simulation]")[0]
     text = text.replace("box = [0.09, 0.05, 0.12]", "box = [0.09, 0.03, 0.12]")  # no edges coincide
     text = text.replace("xyz = [0, 0, 0.0]", "xyz = [0.002, 0.003, 0.001], rpy = [0, 0.01, 0.02]")

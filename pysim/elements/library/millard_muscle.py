@@ -71,7 +71,7 @@ class _MillardFibre(Muscle):
         steepest = 1 / (shoulder - transition)
         if not 0 < self.shallow_slope < steepest:
             problem = f"must be positive and less than {steepest:.4g}, got {self.shallow_slope:g}"
-            raise PysimError("shallow_slope", f"{problem}; give a slope between")
+            raise PysimError("shallow_slope", f"{problem}; change it")
         zero, one = self.passive_strains
         if not one > zero:
             problem = f"must increase, got {zero:g}, {one:g}"
