@@ -96,6 +96,13 @@ def _kind(variable: Variable) -> dict[str, str]:
     return {"causality": variable.causality, "variability": "continuous", **initial}
 
 
+def _keys(variable: Variable) -> dict[str, str]:
+    """Return what both standards say of a variable."""
+    reference = str(variable.reference)
+    named = {"name": variable.name, "valueReference": reference}
+    return {**named, "description": variable.description, **_kind(variable)}
+
+
 def _bounds(variable: Variable) -> dict[str, str]:
     """Return the bounds of all of its numbers, as far as they are finite."""
     low = min((low for low, _ in variable.bounds), default=-math.inf)
@@ -130,10 +137,8 @@ def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
     table = ET.SubElement(root, "ModelVariables")
     places = {variable.reference: str(k) for k, variable in enumerate(variables, 1)}
     for variable in variables:
-        keys = {"name": variable.name, "valueReference": str(variable.reference)}
-        keys["description"] = variable.description
         rate = {} if variable.rate_of is None else {"derivative": places[variable.rate_of]}
-        scalar = ET.SubElement(table, "ScalarVariable", keys | _kind(variable))
+        scalar = ET.SubElement(table, "ScalarVariable", _keys(variable))
         ET.SubElement(
             scalar, "Real", {**_unit(variable), **_bounds(variable), **_start(variable), **rate}
         )
@@ -152,15 +157,14 @@ def _add_arrays(root: ET.Element, variables: Sequence[Variable]) -> None:
     table = ET.SubElement(root, "ModelVariables")
     time = {"name": "time", "valueReference": "0", "causality": "independent", "variability": "continuous"}  # fmt: skip
     ET.SubElement(table, "Float64", {**time, "unit": "s"})
-    for own in variables:
-        keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
-        keys |= _kind(own) | _unit(own) | _bounds(own) | _start(own)
-        if own.rate_of is not None:
-            keys["derivative"] = str(own.rate_of)
-        variable = ET.SubElement(table, "Float64", keys)
-        if own.labels is not None:
-            ET.SubElement(variable, "Dimension", {"start": str(len(own.labels))})
+    for variable in variables:
+        keys = _keys(variable) | _unit(variable) | _bounds(variable) | _start(variable)
+        if variable.rate_of is not None:
+            keys["derivative"] = str(variable.rate_of)
+        numbers = ET.SubElement(table, "Float64", keys)
+        if variable.labels is not None:
+            ET.SubElement(numbers, "Dimension", {"start": str(len(variable.labels))})
     structure = ET.SubElement(root, "ModelStructure")
     for name, listed in _unknowns(variables).items():
-        for own in listed:
-            ET.SubElement(structure, name, {"valueReference": str(own.reference)})
+        for variable in listed:
+            ET.SubElement(structure, name, {"valueReference": str(variable.reference)})
