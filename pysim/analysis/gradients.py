@@ -310,8 +310,8 @@ class Rollout:
         same = np.isclose(records.signals[new], held, _ROUNDING, _ROUNDING, equal_nan=True)
         follows = np.isin(self.packed, new[same.all(axis=1)])
         records.clear_signals(self.every, settled=True)
-        own = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
-        self._pull("start", own, (signals.settled, signals.settled_outputs))
+        of_followers = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
+        self._pull("start", of_followers, (signals.settled, signals.settled_outputs))
 
     def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
         """Return the records before steps [first, end), which are made again."""
@@ -356,15 +356,15 @@ class Rollout:
             n: number of the step.
             states: numbers of points, coordinates and signals that are states, beside q, v and angular deflections.
         """
-        turnings = self._sizes()[1]["turnings"]
+        sizes = self._sizes()[1]
         rows = (
             2 * self.scene.model.nv
-            + turnings
+            + sizes["turnings"]
             + 3 * len(states[0])
             + len(states[1])
             + len(states[2])
         )
-        points = self._sizes()[1]["deflections"] // 3
+        points = sizes["deflections"] // 3
         packed = len(self.packed)
         matrices = np.empty((packed, rows, rows + len(self.places)))
         touching, q, v = (
@@ -434,13 +434,13 @@ class Rollout:
 
     def _switches(self, counts: Array) -> dict[tuple[str, str], Array]:
         """Return counts (n,) of the switches that are met, from those of the engine (n, …)."""
-        found: dict[tuple[str, str], Array] = {}
+        switches: dict[tuple[str, str], Array] = {}
         if not counts.any():
-            return found
+            return switches
         for key, count in zip(_switch_names(self.scene), counts.T.astype(int), strict=True):
             if count.any():
-                found[key] = found.get(key, 0) + count
-        return found
+                switches[key] = switches.get(key, 0) + count
+        return switches
 
 
 class Parameters:
