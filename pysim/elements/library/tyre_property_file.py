@@ -23,7 +23,7 @@ UNITS = {  # in which numbers are read, by key of [UNITS]
 # names of MF-Tyre 5.2 in files
 VERSIONS = ("6", "52", "PAC2002", "MF-TYRE 5.2", "MF-TYRE", "MF_05")
 NUMBER = re.compile(r"[+-]?\.?\d")  # how a number begins
-SIDES = {  # at which a tyre was measured, by the words of files
+_SIDES = {  # at which a tyre was measured, by the words of files
     "LEFT": "left",
     "RIGHT": "right",
     "SYMMETRIC": "symmetric",
@@ -86,7 +86,7 @@ def read_tyre_property_file(file: str) -> TyreProperties:
         )
         raise PysimError(str(path), f"{problem} (FITTYP = 6, 'PAC2002'); export it for that")
     side = texts.get("TYRESIDE", "LEFT").upper()
-    if side not in SIDES:
+    if side not in _SIDES:
         problem = f"TYRESIDE must be LEFT, RIGHT, SYMMETRIC or UNKNOWN, got {side!r}"
         raise PysimError(str(path), f"{problem}; correct the file")
     numbers = {}
@@ -98,7 +98,7 @@ def read_tyre_property_file(file: str) -> TyreProperties:
         except ValueError:
             problem = f"{key} must be a number, got {text!r}; write a decimal point"
             raise PysimError(str(path), problem) from None
-    return TyreProperties(numbers, SIDES[side])
+    return TyreProperties(numbers, _SIDES[side])
 
 
 def _check_units(path: Path, texts: Mapping[str, str]) -> None:
