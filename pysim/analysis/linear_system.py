@@ -23,6 +23,7 @@ from pysim.errors import (
 )
 from pysim.joints.registry import find_joint
 from pysim.loops import allowed_motions, project
+from pysim.loops.constraints import DEPENDENT as RANK, constraints
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -258,6 +259,30 @@ def independent_motions(
         chosen.append(at)
     own = np.array(sorted(chosen), np.intp)
     return np.asarray(np.linalg.solve(N[own].T, N.T).T), own
+
+
+def followed_velocities(
+    model: Model, state: State, N: Array, independent: NDArray[np.intp]
+) -> Array:
+    """Return E (nv, n), δv = E δq_i where independent velocities are held and loops remain closed; at t = 0.
+
+    J E = −∂(J v)/∂q N, E_i = 0. The bias γ = D(v, v) of the rows, D(v, δ) = ∂(J v)/∂q δ, is quadratic in v: its central
+    difference is D(v, δ) + D(δ, v) without an error; and D(δ, v) − D(v, δ) = J ad(v) δ.
+
+    Args:
+        model: the mechanism.
+        state: at which loops are closed.
+        N: motions (nv, n).
+        independent: their coordinates, see `independent_motions`.
+    """
+    v = np.concatenate([state.v + N.T, state.v - N.T])
+    q, loop_q = (np.tile(x, (len(v), 1)) for x in (state.q, state.loop_q))
+    at = constraints(model, q, v, loop_q=loop_q)
+    ahead, behind = np.split(at.bias, 2)
+    J = at.jacobian[0]
+    turning = J @ bracket(model, state.v) @ N
+    follow = -np.linalg.pinv(J, RANK) @ ((ahead - behind).T / 2 - turning) / 2
+    return np.asarray(follow - N @ follow[independent])
 
 
 def bracket(model: Model, v: Array) -> Array:

@@ -8,8 +8,8 @@ the forces of elements that signals drive, the rates of their states and the rea
 central differences of fourth order, and so is everything where smooth contacts act, or loops move.
 
 A sampled system has the held numbers of sampled blocks among its states. Its matrices are the derivatives of its steps,
-as `step_derivatives` makes them, and those of the side of every switch that the steps take; where steps have none, they
-are differences of steps of perturbed worlds.
+as `step_derivatives` makes them, along motions that keep loops closed, and those of the side of every switch that the
+steps take; where steps have none, they are differences of steps of perturbed worlds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms import aba, aba_derivatives
 from pysim.analysis.gradients import refusal
-from pysim.analysis.linear_system import LinearSystem, bracket, independent_motions
+from pysim.analysis.linear_system import (
+    LinearSystem,
+    bracket,
+    followed_velocities,
+    independent_motions,
+)
 from pysim.analysis.step_derivatives import derivatives_by_numbers
 from pysim.diagnosis.element_faults import slope_fault
 from pysim.diagnosis.failed_steps import explain
@@ -549,7 +554,7 @@ class _Linearization:
         assert self.period is not None
         step = self.scene.settings.step
         steps = round(self.period / step)
-        if self.model.rows or abs(steps * step - self.period) > 1e-9 * self.period:
+        if abs(steps * step - self.period) > 1e-9 * self.period:
             return 0
         return 0 if refusal(Worlds(self.scene, 1)) else steps
 
@@ -564,9 +569,24 @@ class _Linearization:
         columns = [*places, *self.input_places]
         whole = derivatives_by_numbers(worlds, steps, places, columns)
         worlds.step(steps=steps)
-        moved = np.asarray(model.difference(state.q, worlds.q[0]))
+        own = self.independent
+        moved = np.asarray(model.difference(state.q, worlds.q[0]))[own]
         held = records.signals[0, places] - self.numbers[places]
-        return np.concatenate([moved, worlds.v[0] - state.v, held]), whole
+        changed = np.concatenate([moved, worlds.v[0, own] - state.v[own], held])
+        return changed, self._of_independent(whole)
+
+    def _of_independent(self, whole: Array) -> Array:
+        """Return derivatives of independent coordinates, from those (2 nv + …, 2 nv + …) of all.
+
+        δq = N δq_i        δv = N δv_i + E δq_i
+        """
+        N, nv, own = self.N, self.model.nv, self.independent
+        if not self.model.rows:
+            return whole
+        by_q, by_v, others = np.split(whole, [nv, 2 * nv], axis=1)
+        E = followed_velocities(self.model, self.scene.state, N, own)
+        found = np.hstack([by_q @ N + by_v @ E, by_v @ N, others])
+        return found[[*own, *(nv + own), *range(2 * nv, len(whole))]]
 
     def _next(self, q: Array, v: Array, loop_q: Array, numbers: Array) -> Functions:
         """Return x after a period, relative to where the state itself leads, by the scheme's own steps."""
