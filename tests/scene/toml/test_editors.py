@@ -7,6 +7,8 @@ extension Even Better TOML. Scenes name the schema in their first comment.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -20,7 +22,8 @@ from pysim.scene import scene_schema
 SCENES = Path(__file__).parents[3] / "scenes"
 SCHEMA = SCENES / "pysim.schema.json"
 FILES = sorted(SCENES.rglob("*.toml"))
-SCRIPTS = Path(sysconfig.get_path("scripts"))
+# of the interpreter's environment first
+COMMANDS = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 SCENE = """\
 # A rod.
 #:schema pysim.schema.json
@@ -41,12 +44,20 @@ step = 1e-3
 """
 
 
+def command_of(name: str) -> str:
+    """Return the path of a tool, without which the test is skipped."""
+    path = shutil.which(name, path=COMMANDS)
+    if path is None:
+        pytest.skip(f"needs {name}, which the extra `test` installs")
+    return path
+
+
 class Server:
     """A client of Tombi's language server over its standard streams."""
 
     def __init__(self, folder: Path) -> None:
         self._server = subprocess.Popen(
-            [SCRIPTS / "tombi", "lsp", "--offline"],
+            [command_of("tombi"), "lsp", "--offline"],
             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self._count = 0
@@ -164,7 +175,7 @@ def test_a_language_server_reports_an_unknown_key(scene: Path) -> None:
 
 
 def linted(command: list[str], files: list[Path]) -> subprocess.CompletedProcess[str]:
-    words = [str(SCRIPTS / command[0]), *command[1:], *map(str, files)]
+    words = [command_of(command[0]), *command[1:], *map(str, files)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
