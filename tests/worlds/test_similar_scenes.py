@@ -161,6 +161,65 @@ def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
     car = {"sprung": 300.0, "unsprung": 40.0, "suspension": 2e4, "damper": 1500.0, "kerb": 0.05}
     pysim.load_scenes(CAR, {f"parameters.{name}": value * x for name, value in car.items()})
     assert counts == {"read": 1, "compiled": 1}  # the first
+    for name, key in (
+        ("whip", "body.handle.shape.density"),  # a rod
+        ("rough_road", "body.car.mass"),
+        ("shaken_rod", "body.rod.shape.density"),  # a driven frame
+    ):
+        counts.update(read=0, compiled=0)
+        pysim.load_scenes(PENDULUM.with_stem(name), {key: 700 * x})
+        assert counts == {"read": 1, "compiled": 1}, name
+
+
+KEYFRAMES = """keyframe = "up"
+[[body]]
+name = "rod"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+limits = { lower = -4, upper = 4 }
+[[signal]]
+name = "torque"
+type = "constant"
+value = 1.0
+[[actuator]]
+type = "force"
+name = "motor"
+joint = "hinge"
+command = "torque"
+[keyframes.up]
+start = { hinge = 3.0 }
+commands = { torque = 2.0 }
+[keyframes.thrown]
+start_v = { hinge = 5.0 }
+[simulation]
+duration = 1
+"""
+
+
+def test_keyframes_of_worlds_have_the_bits_of_load_scene(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A keyframe without a position of a joint has that of the joint's table, which worlds change."""
+    reads: list[object] = []
+    read = reader.read_tables
+    monkeypatch.setattr(world_specs, "read_tables", lambda *all: reads.append(all) or read(*all))
+    path = tmp_path / "s.toml"
+    path.write_text(KEYFRAMES, "utf-8")
+    worlds = {
+        "joint.hinge.start.q": [0.1, 0.2, 0.3],
+        "body.rod.mass": [1.0, 2.0, 3.0],
+        "signal.torque.value": [1.0, 4.0, 5.0],
+    }
+    scenes = pysim.load_scenes(path, worlds)
+    assert len(reads) == 1
+    for k, scene in enumerate(scenes):
+        alone = pysim.load_scene(path, {key: values[k] for key, values in worlds.items()})
+        assert_same_bits(scene, alone)
+        assert scene.model.spec.keyframes[1].q["hinge"][0] == worlds["joint.hinge.start.q"][k]
 
 
 def test_expressions_follow_the_parameters_of_a_world(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,7 @@ from pysim.scene.toml.expressions import ExpressionError
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import read_with_includes
 from pysim.scene.toml.joints import COMPLETED_KEYS, JointReader
+from pysim.scene.toml.keyframes import read_keyframes, started
 from pysim.scene.toml.models import prefixes
 from pysim.scene.toml.number_texts import Expressions
 from pysim.scene.toml.overrides import apply_overrides
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec
+    from pysim.scene.spec import BlockSpec, BodySpec, JointSpec, ModelSpec, SceneSpec
     from pysim.scene.toml.reader import ReadScene
     from pysim.scene.toml.records.tables import Body, Scene
     from pysim.scene.toml.source import Step, Steps
@@ -60,15 +61,6 @@ _OF_BLOCKS = ("signal", "sensor", "controller")
 _OF_SCENE_READERS = ("actuator", "force", *_OF_BLOCKS, *_OF_CONTACTS)  # which read all of a scene
 TABLES = {name: TABLES_OF_SCENE[name] for name in ("body", "joint", "model", *_OF_SCENE_READERS)}
 _OF_MODELS = {"body": MASS_KEYS, "joint": COMPLETED_KEYS}  # keys of the parts of models
-# Parts of a specification that depend on nothing but the tables above, or on none of their numbers. A scene with
-# another part is read in full.
-_OF_MODEL = {
-    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "forces", "contacts",
-    "keyframes", "steps",
-}  # fmt: skip
-_OF_SCENE = {
-    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
-}  # fmt: skip
 
 
 def read_toml_worlds(
@@ -177,7 +169,7 @@ class _FirstWorld:
 
     def changed(self, overrides: Mapping[str, object]) -> SceneSpec | None:
         """Return the specification of a world, whose bodies are left to be checked; None if it is read in full."""
-        if not self._is_supported:
+        if self._has_stop_forces:
             return None
         try:
             numbers = self._numbers.changed(overrides)
@@ -187,17 +179,9 @@ class _FirstWorld:
         return spec
 
     @cached_property
-    def _is_supported(self) -> bool:
-        spec = self.read.spec
-        others = [
-            getattr(part, item.name)
-            for part, known in ((spec, _OF_SCENE), (spec.model, _OF_MODEL))
-            for item in fields(part)
-            if item.name not in known
-        ]
-        rebounds = any(map(has_dissipation, self.read.bare.joints))  # whose stops are forces
-        tables = self.read.tables  # keyframes of files of models depend on no number
-        return not (any(others) or rebounds or tables.keyframes or tables.keyframe)
+    def _has_stop_forces(self) -> bool:
+        """Whether limits of a joint are forces, whose numbers follow from those of the joint."""
+        return any(map(has_dissipation, self.read.bare.joints))
 
     def _expressions(self) -> Expressions:
         values = pickle.loads(self._fresh)
@@ -249,6 +233,8 @@ class _FirstWorld:
         demand = self.read.demand
         assert demand is not None  # of a scene that is not attached
         if gravity is not spec.model.gravity:
+            if scene.rod:
+                raise UnlikeWorldError  # they start as they hang
             demand = replace(demand, gravity=gravity)
         stopped = self._with_stops(joints, bodies, demand)
         model = with_fields(spec.model, gravity=gravity, bodies=tuple(bodies), joints=stopped)
@@ -256,26 +242,39 @@ class _FirstWorld:
             model = with_fields(model, forces=self._forces(scene))
         if any(tables[name] for name in _OF_CONTACTS):
             model = with_fields(model, contacts=self._contacts(scene, model))
-        parts: dict[str, Any] = {"model": model}
+        if scene.keyframes:
+            at_start = with_fields(model, joints=tuple(joints))  # of their own tables
+            keyframes = read_keyframes(scene, at_start, self.read.parts, self._problems)
+            model = with_fields(model, keyframes=keyframes)
+        parts: dict[str, Any] = {}
         if tables["actuator"]:
             parts["actuators"] = read_actuators(scene, model, self.read.parts, self._problems)
         if any(tables[name] for name in _OF_BLOCKS) or any(
             table.type is not None for table, _ in tables["actuator"].values()
         ):
-            parts["blocks"] = read_blocks(
+            blocks = read_blocks(
                 scene, model, self.read.parts, self.read.package_dirs, self._problems
             )
+            parts["blocks"] = self._at_keyframe(model, blocks)[1]
         actuators = parts.get("actuators", spec.actuators)
         blocks = parts.get("blocks", spec.blocks)
         moves = any(a is not b for a, b in zip(joints, self.read.bare.joints, strict=True))
-        if (actuators or blocks) and (moves or len(parts) > 1):
+        if (actuators or blocks) and (moves or parts):
             loads = drive_loads(joints, actuators, blocks, spec.settings.duration)
             if not same_loads(loads, demand.loads):
                 stopped = with_stops(joints, bodies, demand=demand.with_loads(loads))
-                parts["model"] = with_fields(model, joints=stopped)
+                model = with_fields(model, joints=stopped)
+        model = self._at_keyframe(model)[0]
         if moves and any(isinstance(e.at, str) for e in scene.event):
             parts["events"] = read_events(scene, model, self._problems)
-        return with_fields(spec, **parts, overrides=dict(overrides))
+        return with_fields(spec, model=model, **parts, overrides=dict(overrides))
+
+    def _at_keyframe(
+        self, model: ModelSpec, blocks: tuple[BlockSpec, ...] = ()
+    ) -> tuple[ModelSpec, tuple[BlockSpec, ...]]:
+        """Return a mechanism and blocks as they start."""
+        name = self.read.tables.keyframe
+        return (model, blocks) if name is None else started(model, blocks, name, self._problems)
 
     def _scene(self, tables: _Changes) -> Scene:
         """Return the tables of a world, with the bodies and joints of the first one."""
