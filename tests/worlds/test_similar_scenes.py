@@ -11,6 +11,7 @@ import warnings
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -204,9 +205,8 @@ def test_keyframes_of_worlds_have_the_bits_of_load_scene(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A keyframe without a position of a joint has that of the joint's table, which worlds change."""
-    reads: list[object] = []
-    read = reader.read_tables
-    monkeypatch.setattr(world_specs, "read_tables", lambda *all: reads.append(all) or read(*all))
+    counted = Mock(side_effect=reader.read_tables)
+    monkeypatch.setattr(world_specs, "read_tables", counted)
     path = tmp_path / "s.toml"
     path.write_text(KEYFRAMES, "utf-8")
     worlds = {
@@ -215,7 +215,7 @@ def test_keyframes_of_worlds_have_the_bits_of_load_scene(
         "signal.torque.value": [1.0, 4.0, 5.0],
     }
     scenes = pysim.load_scenes(path, worlds)
-    assert len(reads) == 1
+    assert counted.call_count == 1
     for k, scene in enumerate(scenes):
         alone = pysim.load_scene(path, {key: values[k] for key, values in worlds.items()})
         assert_same_bits(scene, alone)
