@@ -623,3 +623,40 @@ child = "block"
     worlds.step(steps=1)
     expected = pysim.load_scene(path, inertia | {"body.block.mass": 2.0}).model
     assert np.array_equal(worlds.scene(1).model.parameters, expected.parameters)
+
+
+def test_default_stops_of_worlds_are_those_of_the_masses_and_gravity_of_the_scene(
+    tmp_path: Path,
+) -> None:
+    """Oracle: a scene with the mass and gravity of the world, and the stop of the first scene written out."""
+    path = tmp_path / "arm.toml"
+    path.write_text(
+        """
+[[body]]
+name = "arm"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+axis = [0, 1, 0]
+child = "arm"
+limits = { lower = -0.2, upper = 0.2 }
+""",
+        "utf-8",
+    )
+    scene = pysim.load_scene(path)
+    worlds = pysim.Worlds(scene, 2)
+    worlds.parameters["body.arm.mass"][1] = 3.0
+    worlds.parameters["gravity"][1] = [0, 0, -5.0]
+    worlds.step(steps=230)
+    changes = {"body.arm.mass": 3.0, "gravity": [0, 0, -5.0]}
+    joint = scene.spec.model.joints[0]
+    stop = {"stiffness": joint.stop_stiffness[0], "damping": joint.stop_damping[0]}
+    stops = {f"joint.hinge.limits.{key}": float(x) for key, x in stop.items()}
+    alone = pysim.Worlds(pysim.load_scene(path, changes | stops), 1)
+    alone.step(steps=230)
+    assert worlds.q[1] > 0.2  # at the stop
+    assert np.array_equal(worlds.q[1], alone.q[0])
+    assert pysim.load_scene(path, changes).spec.model.joints[0].stop_stiffness > stop["stiffness"]
