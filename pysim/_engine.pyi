@@ -907,6 +907,7 @@ def pull_step(
     threads: int,
     start: tuple[Sequence[int], Sequence[int]] | None,
     solutions: Array | None,
+    readings: Array | None,
     /,
 ) -> Array: ...
 def step_matrices(

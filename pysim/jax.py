@@ -16,6 +16,7 @@ import numpy as np
 
 from pysim.analysis.array_rollout import ArrayRollout
 from pysim.analysis.gradients import MEMORY
+from pysim.analysis.signal_rows import SignalRows
 from pysim.errors import without_package
 
 try:
@@ -25,7 +26,7 @@ except ModuleNotFoundError as error:
     raise without_package(error, "jax", "jax") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pysim.simulation.worlds import Worlds
 
@@ -41,8 +42,9 @@ def rollout(
     parameters: Mapping[str, jax.Array] | None = None,
     steps: int | None = None,
     memory: float = MEMORY,
-) -> tuple[jax.Array, jax.Array]:
-    """Return q (n, steps, nq) and v (n, steps, nv) after every step; the worlds keep their states.
+    signals: Sequence[str] = (),
+) -> tuple[jax.Array, ...]:
+    """Return q (n, steps, nq), v (n, steps, nv) and signals after every step; the worlds keep their states.
 
     They have derivatives by all arrays that are given, as `pysim.gradient` computes them, in double precision; arrays
     are of JAX's precision, which `jax.config.update("jax_enable_x64", True)` makes double. Derivatives repeat
@@ -56,30 +58,34 @@ def rollout(
         parameters: numbers of the scene by path, which are written to `Worlds.parameters` and stay there.
         steps: number of steps, instead of controls.
         memory: bytes of records that are kept at most.
+        signals: names of signals, each of whose rows (n, steps) or (n, steps, size) follows q and v.
 
     Raises:
         SimulationError: as `pysim.gradient`.
     """
     given = {"q": q, "v": v, "controls": controls, "parameters": dict(parameters or {})}
     values = {name: x for name, x in given.items() if x is not None}
-    count = controls.shape[-2] if controls is not None else steps
+    count: Any = controls.shape[-2] if controls is not None else steps
     kind = jnp.result_type(float)
-    ends = tuple(
-        jax.ShapeDtypeStruct((*x.shape[:-1], count, x.shape[-1]), kind)
-        for x in (worlds.q, worlds.v)
-    )
+    leading = worlds.q.shape[:-1]
+    shapes = [(count, worlds.q.shape[-1]), (count, worlds.v.shape[-1])]
+    rows = SignalRows(worlds, signals)
+    shapes += [rows.shape(name, count) for name in rows.signals]
+    ends = tuple(jax.ShapeDtypeStruct((*leading, *shape), kind) for shape in shapes)
 
     def made(arrays: Any) -> ArrayRollout:  # noqa: ANN401, a tree of arrays
         arrays = jax.tree.map(lambda x: np.asarray(x, float), arrays)
         own = None if "controls" in arrays else count
-        return ArrayRollout(worlds, **arrays, steps=own, memory=memory)
+        return ArrayRollout(worlds, **arrays, steps=own, memory=memory, signals=signals)
 
     def forward(arrays: Any) -> Any:  # noqa: ANN401
         run = made(arrays)
-        return run.q.astype(kind), run.v.astype(kind)
+        return tuple(x.astype(kind) for x in (run.q, run.v, *run.signals.values()))
 
-    def backward(arrays: Any, q_bar: Any, v_bar: Any) -> Any:  # noqa: ANN401
-        found = made(arrays).back(np.asarray(q_bar, float), np.asarray(v_bar, float))._asdict()
+    def backward(arrays: Any, *bars: Any) -> Any:  # noqa: ANN401
+        q_bar, v_bar, *of_signals = (np.asarray(bar, float) for bar in bars)
+        by_name = dict(zip(rows.signals, of_signals, strict=True))
+        found = made(arrays).back(q_bar, v_bar, by_name)._asdict()
         return {
             name: jax.tree.map(lambda bar, x: np.asarray(bar, x.dtype), found[name], own)
             for name, own in arrays.items()
@@ -94,5 +100,5 @@ def rollout(
         return (jax.pure_callback(backward, shapes, arrays, *bars, vmap_method="sequential"),)
 
     run.defvjp(lambda arrays: (run(arrays), arrays), pull)
-    ends_of_steps: tuple[jax.Array, jax.Array] = run(values)
+    ends_of_steps: tuple[jax.Array, ...] = run(values)
     return ends_of_steps

@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
     raise without_package(error, "torch", "torch") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pysim.simulation.worlds import Worlds
 
@@ -37,8 +37,9 @@ def rollout(
     parameters: Mapping[str, torch.Tensor] | None = None,
     steps: int | None = None,
     memory: float = MEMORY,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return q (n, steps, nq) and v (n, steps, nv) after every step; the worlds keep their states.
+    signals: Sequence[str] = (),
+) -> tuple[torch.Tensor, ...]:
+    """Return q (n, steps, nq), v (n, steps, nv) and signals after every step; the worlds keep their states.
 
     They have derivatives by all tensors that are given, as `pysim.gradient` computes them, in double precision.
 
@@ -50,32 +51,35 @@ def rollout(
         parameters: numbers of the scene by path, which are written to `Worlds.parameters` and stay there.
         steps: number of steps, instead of controls.
         memory: bytes of records that are kept at most.
+        signals: names of signals, each of whose rows (n, steps) or (n, steps, size) follows q and v.
 
     Raises:
         SimulationError: as `pysim.gradient`.
     """
     given = dict(parameters or {})
-    return _Rollout.apply(worlds, steps, memory, tuple(given), q, v, controls, *given.values())
+    arguments = (worlds, steps, memory, signals, tuple(given))
+    return _Rollout.apply(*arguments, q, v, controls, *given.values())
 
 
 class _Rollout(torch.autograd.Function):
     """Steps of worlds, and products of their derivatives with cotangents."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> tuple[torch.Tensor, torch.Tensor]:  # noqa: ANN401, of torch
-        worlds, steps, memory, paths, *tensors = arguments
+    def forward(ctx: Any, *arguments: Any) -> tuple[torch.Tensor, ...]:  # noqa: ANN401, of torch
+        worlds, steps, memory, signals, paths, *tensors = arguments
         q, v, controls, *values = (None if x is None else _numbers(x) for x in tensors)
         parameters = dict(zip(paths, values, strict=True))
-        ctx.run = ArrayRollout(worlds, q, v, controls, parameters, steps, memory)
+        run = ctx.run = ArrayRollout(worlds, q, v, controls, parameters, steps, memory, signals)
         ctx.tensors = tensors
-        return torch.from_numpy(ctx.run.q.copy()), torch.from_numpy(ctx.run.v.copy())
+        return tuple(torch.from_numpy(x.copy()) for x in (run.q, run.v, *run.signals.values()))
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, q_bar: torch.Tensor, v_bar: torch.Tensor) -> tuple[Any, ...]:  # noqa: ANN401
-        found = ctx.run.back(_numbers(q_bar), _numbers(v_bar))
-        bars = [found.q, found.v, found.controls, *found.parameters.values()]
-        return (*[None] * 4, *map(_as_given, ctx.tensors, bars))
+    def backward(ctx: Any, *bars: torch.Tensor) -> tuple[Any, ...]:  # noqa: ANN401
+        q_bar, v_bar, *rows = map(_numbers, bars)
+        found = ctx.run.back(q_bar, v_bar, dict(zip(ctx.run.signals, rows, strict=True)))
+        of_arguments = [found.q, found.v, found.controls, *found.parameters.values()]
+        return (*[None] * 5, *map(_as_given, ctx.tensors, of_arguments))
 
 
 def _numbers(x: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:

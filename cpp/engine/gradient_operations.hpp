@@ -3,6 +3,7 @@
 
 #include "engine/contact_operations.hpp"
 #include "engine/gradients.hpp"
+#include "engine/reading_product.hpp"
 #include "engine/signal_start.hpp"
 #include "engine/varied_worlds.hpp"
 #include "stepping/convex/derivatives.hpp"
@@ -11,6 +12,7 @@ namespace pysim::engine {
 
 /// Makes the next step of worlds on the grid of their scene, beside their records, and takes cotangents of
 /// its end back to its start: through the last of its segments first, to whose start the step is made again.
+/// Or takes those of signals back to the states that the worlds have.
 struct PullConvexSteps {
   template <class S>
   static void at(States<S> at) {
@@ -20,6 +22,7 @@ struct PullConvexSteps {
   template <class S>
   static void at(States<S> at, const contact::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const GradientBatch&>(at.batch);
+    if (batch.readings != nullptr) return ReadingProduct<S>(at, batch).pull();
     Workspace<S> w = at.w;
     const int count = stepping::StepSegments<S>(batch.call, at.first, w).count();
     Outcome<S> outcome;

@@ -1,9 +1,9 @@
 """Rollouts of worlds as functions of arrays, for libraries that differentiate programs (torch.py, jax.py).
 
-    q, v of every step = f(q₀, v₀, controls, parameters)        q̄₀, v̄₀, … = (∂f)ᵀ (q̄, v̄)
+    q, v, y of every step = f(q₀, v₀, controls, parameters)        q̄₀, v̄₀, … = (∂f)ᵀ (q̄, v̄, ȳ)
 
-Configurations are their numbers here, and so are the cotangents. Of a quaternion, the part of a cotangent that would
-change its length is 0.
+y are signals of the scene. Configurations are their numbers here, and so are the cotangents. Of a quaternion, the part
+of a cotangent that would change its length is 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pysim.analysis.gradients import MEMORY, Parameters, Rollout, along_motions
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -46,6 +46,7 @@ class ArrayRollout:
         parameters: values by path, which are written to `Worlds.parameters` and stay there.
         steps: number of steps, instead of controls.
         memory: bytes of records that are kept at most.
+        signals: names of signals of the scene, whose rows are results, too.
     """
 
     def __init__(
@@ -57,12 +58,13 @@ class ArrayRollout:
         parameters: Mapping[str, ArrayLike] | None = None,
         steps: int | None = None,
         memory: float = MEMORY,
+        signals: Sequence[str] = (),
     ) -> None:
         for path, value in (parameters or {}).items():
             worlds.parameters[path][...] = value
-        run = self._run = Rollout(worlds, controls, steps)
+        run = self._run = Rollout(worlds, controls, steps, signals)
         self._paths = list(parameters or {})
-        Parameters(worlds, self._paths)  # which rejects those without a gradient
+        self._parameters()  # which rejects those without a gradient
         self._numbers = worlds.parameters.save(run.every)
         with run.from_here():
             if q is not None:
@@ -74,29 +76,32 @@ class ArrayRollout:
             self._stride = run.stride(len(run.records.engine.save(run.every)), memory)
             self._kept = run.forward(self._stride)
         #: configurations (n, steps, nq) and velocities (n, steps, nv) after every step
-        self.q, self.v = (x[0] if run.one else x for x in (run.q, run.v))
+        self.q, self.v, rows = (x[0] if run.one else x for x in (run.q, run.v, run.signal_rows))
+        #: rows (n, steps) or (n, steps, size) of the signals, by name
+        self.signals = run.signals.by_name(rows)
 
-    def back(self, q_bar: Array, v_bar: Array) -> Cotangents:
-        """Return cotangents of the arguments, from those of q and v after every step.
+    def _parameters(self) -> Parameters:
+        return Parameters(self._run.worlds, self._paths, reads_signals=bool(self._run.signals))
+
+    def back(
+        self, q_bar: Array, v_bar: Array, signal_bars: Mapping[str, Array] | None = None
+    ) -> Cotangents:
+        """Return cotangents of the arguments, from those of q, v and the signals, by name, after every step.
 
         The parameters of the worlds are those of the steps meanwhile.
         """
         run, model = self._run, self._run.scene.model
         q_bar, v_bar = q_bar.reshape(run.q.shape), v_bar.reshape(run.v.shape)
+        rows = run.signals.side_by_side(signal_bars or {}, self.q.shape[:-1])
+        bars = [along_motions(model, run.q, q_bar), v_bar, rows.reshape(run.signal_rows.shape)]
         written = run.worlds.parameters
         now = written.save(run.every)
         written.load(self._numbers, run.every)
         try:
-            parameters = Parameters(run.worlds, self._paths)  # other numbers may differ since
+            parameters = self._parameters()  # other numbers may differ since
             with run.from_here():
-                bars, controls = run.backward(
-                    self._kept,
-                    self._stride,
-                    along_motions(model, run.q, q_bar),
-                    v_bar,
-                    parameters.sums,
-                )
-            cotangents = run.result(np.zeros(run.count), (bars, controls), parameters)
+                found = run.backward(self._kept, self._stride, bars, parameters.sums)
+            cotangents = run.result(np.zeros(run.count), found, parameters)
         finally:
             written.load(now, run.every)
         of_controls = np.zeros(0) if cotangents.controls is None else cotangents.controls

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
+from pysim.analysis.signal_rows import SignalRows
 from pysim.errors import PysimWarning, SimulationError
 from pysim.mechanism.model_numbers import ModelNumbers
 from pysim.simulation.worlds import Worlds
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
 
-    Loss = Callable[[Array, Array], tuple[ArrayLike, ArrayLike, ArrayLike]]
+    Loss = Callable[..., tuple[Any, ...]]  # (q, v), or (q, v, signals by name)
 
 __all__ = ["Gradient", "gradient"]
 
@@ -68,7 +69,8 @@ def gradient(
     worlds: Worlds,
     controls: ArrayLike | None = None,
     *,
-    loss: Loss,
+    loss: Loss | str,
+    signals: Sequence[str] = (),
     steps: int | None = None,
     by: Sequence[str] = (),
     memory: float = MEMORY,
@@ -82,7 +84,11 @@ def gradient(
         worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
         controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
         loss: function of the states after every step, q (n, steps, nq) and v (n, steps, nv), that returns the losses
-            (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers.
+            (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers. Or
+            the name of a signal of the scene, whose value after the last step is the loss.
+        signals: names of signals of the scene, whose rows (n, steps) or (n, steps, size) `loss` receives as well, in a
+            dictionary, and by which it returns derivatives in another. Those that depend on accelerations, wrenches or
+            contacts are rejected.
         steps: number of steps, instead of controls.
         by: paths of numbers of the scene, as `Worlds.parameters` has them; worlds may differ in them from now on.
         memory: bytes of records that are kept at most; if more are needed, steps are made again.
@@ -96,8 +102,15 @@ def gradient(
     ...     return q[-1, 2], np.eye(len(q))[-1][:, None] * np.eye(7)[2], 0 * v
     >>> pysim.gradient(worlds, steps=100, loss=last_height).v  # doctest: +SKIP
     """
-    run = Rollout(worlds, controls, steps)
-    parameters = Parameters(worlds, by)
+    if isinstance(loss, str):
+        if signals:
+            raise SimulationError("signals", f"are not read by the loss {loss!r}; leave them out")
+        signals = [loss]
+    run = Rollout(worlds, controls, steps, signals)
+    if isinstance(loss, str):
+        run.signals.check_single(loss)
+        loss = _last_value(loss)
+    parameters = Parameters(worlds, by, reads_signals=bool(run.signals))
     found = run.differentiate(loss, parameters, memory)
     if not run.has_touched and (surfaces := parameters.of_surfaces()):
         problem = f"{', '.join(surfaces)}: no influence, because nothing touches in these steps"
@@ -105,6 +118,18 @@ def gradient(
             f"gradient: {problem}; take more steps, or another start", PysimWarning, stacklevel=2
         )
     return found
+
+
+def _last_value(name: str) -> Loss:
+    """Return the loss that is the last value of a signal."""
+
+    def loss(q: Array, v: Array, signals: Mapping[str, Array]) -> tuple[Any, ...]:
+        rows = signals[name]
+        by_rows = np.zeros_like(rows)
+        by_rows[..., -1] = 1.0
+        return rows[..., -1], np.zeros_like(q), np.zeros_like(v), {name: by_rows}
+
+    return loss
 
 
 def refusal(worlds: Worlds) -> str:
@@ -125,10 +150,15 @@ class Rollout:
         worlds: at the start.
         controls: of every step, or None.
         steps: their number, without controls.
+        signals: names of signals whose rows have derivatives, too.
     """
 
     def __init__(
-        self, worlds: Worlds, controls: ArrayLike | None = None, steps: int | None = None
+        self,
+        worlds: Worlds,
+        controls: ArrayLike | None = None,
+        steps: int | None = None,
+        signals: Sequence[str] = (),
     ) -> None:
         if not isinstance(worlds, Worlds):
             raise SimulationError("worlds", f"must be pysim.Worlds, got {type(worlds).__name__}")
@@ -146,8 +176,10 @@ class Rollout:
             raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")
         self.steps, self.count = steps, len(worlds)
         self.pack, _ = self._sizes()
+        self.signals = SignalRows(worlds, signals)
         self.every = np.arange(self.count, dtype=np.int32)
         self.places = worlds.inputs.places
+        self.readings = 0  # numbers of all signals, once they have been read
         self.begun = b""  # records with which the steps begin
         self.take_rows(1)
 
@@ -183,9 +215,9 @@ class Rollout:
         with self.from_here() as start:
             stride = self.stride(len(start), memory)
             kept = self.forward(stride)
-            value, q_bar, v_bar = self._losses(loss)
+            value, *bars = self._losses(loss)
             sums = ("switches", *parameters.sums)
-            cotangents = self.backward(kept, stride, q_bar, v_bar, sums)
+            cotangents = self.backward(kept, stride, bars, sums)
         return self.result(value, cotangents, parameters)
 
     @contextmanager
@@ -230,12 +262,13 @@ class Rollout:
             )
 
     def forward(self, stride: int) -> dict[int, bytes]:
-        """Make all steps; return the records before every `stride`-th."""
+        """Make all steps; return the records before every `stride`-th, and after the last one if signals are read."""
         records = self.records
         kept, self.has_touched = {}, False
         self.solutions: dict[int, Array] = {}
         self.q = np.empty((self.count, self.steps, records.q.shape[1]))
         self.v = np.empty((self.count, self.steps, records.v.shape[1]))
+        self.signal_rows = np.empty((self.count, self.steps, len(self.signals.columns)))
         for n in range(self.steps):
             if n % stride == 0:
                 kept[n] = records.engine.save(self.every)
@@ -243,18 +276,27 @@ class Rollout:
             is_last = (n + 1) % stride == 0 or n + 1 == self.steps
             self.advance(n, keeps_solution=is_last)
             self.q[:, n], self.v[:, n] = records.q, records.v
+            if self.signals:
+                readings = records.engine.readings(None, self.threads)
+                self.readings = readings.shape[1]
+                self.signal_rows[:, n] = readings[:, self.signals.columns]
             self.has_touched |= bool(records.engine.parts["touching"].any())
+        if self.signals:
+            kept[self.steps] = records.engine.save(self.every)
         return kept
 
-    def _losses(self, loss: Loss) -> tuple[Array, Array, Array]:
-        """Return losses (n,), and their derivatives by q, along δ, and v (n, steps, nv)."""
-        q, v = (self.q[0], self.v[0]) if self.one else (self.q, self.v)
-        returned: Any = loss(q.copy(), v.copy())
-        if not isinstance(returned, tuple) or len(returned) != 3:
+    def _losses(self, loss: Loss) -> tuple[Array, Array, Array, Array]:
+        """Return losses (n,), and derivatives by q, along δ, v (n, steps, nv), and signals (n, steps, numbers)."""
+        q, v, rows = (x[0] if self.one else x for x in (self.q, self.v, self.signal_rows))
+        named = [self.signals.by_name(rows)] if self.signals else []
+        returned: Any = loss(q.copy(), v.copy(), *named)
+        if not isinstance(returned, tuple) or len(returned) != 3 + len(named):
+            also = " and by signals" * len(named)
             raise SimulationError(
-                "loss", "must return the losses and their derivatives by q and by v"
+                "loss", f"must return the losses and their derivatives by q and by v{also}"
             )
-        value, by_q, by_v = (np.asarray(x, float) for x in returned)
+        value, by_q, by_v = (np.asarray(x, float) for x in returned[:3])
+        by_rows = self.signals.side_by_side(returned[3] if named else {}, rows.shape[:-1])
         shapes = ((), q.shape, v.shape) if self.one else ((self.count,), q.shape, v.shape)
         for x, name, shape in zip(
             (value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True
@@ -262,24 +304,36 @@ class Rollout:
             if x.shape != shape:
                 raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
         if self.one:
-            value, by_q, by_v = value[None], by_q[None], by_v[None]
-        return value, along_motions(self.scene.model, self.q, by_q), by_v
+            value, by_q, by_v, by_rows = value[None], by_q[None], by_v[None], by_rows[None]
+        return value, along_motions(self.scene.model, self.q, by_q), by_v, by_rows
 
     def backward(
         self,
         kept: dict[int, bytes],
         stride: int,
-        q_bar: Array,
-        v_bar: Array,
+        bars: Sequence[Array],
         sums: Sequence[str],
     ) -> tuple[dict[str, Array], Array]:
-        """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls."""
+        """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls.
+
+        Args:
+            kept: records, as `forward` returns them.
+            stride: of the records.
+            bars: cotangents by q, along δ, and v (n, steps, nv), and of signals (n, steps, numbers).
+            sums: names of cotangents that steps add to.
+        """
         engine = self.records.engine
+        q_bar, v_bar, signal_bar = bars
         bar = self.cotangents(sums)
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
-        for first in sorted(kept, reverse=True):
+        after = kept.get(self.steps, b"")
+        for first in sorted(kept.keys() - {self.steps}, reverse=True):
             before = self._segment(first, min(first + stride, self.steps), kept[first])
             for n in reversed(range(first, first + len(before))):
+                if signal_bar[:, n].any():
+                    engine.load(after, self.every)
+                    self._pull_readings(n, signal_bar[:, n], bar)
+                after = before[n - first]
                 engine.load(before[n - first], self.every)
                 if self.controls is not None:
                     self.records.signals[:, self.places] = self.controls[:, n]
@@ -378,14 +432,20 @@ class Rollout:
         used = slice(0, self.count)
         return q[used], v[used], matrices[used], np.flatnonzero(touching[used].any(axis=0))
 
+    def _pull_readings(self, n: int, rows: Array, bar: dict[str, Array]) -> None:
+        """Add cotangents of the signals' numbers (n, numbers) after step n to those of the states there."""
+        readings = self.signals.among_readings(rows[self.packed], self.readings)
+        self._pull(f"signals of step {n + 1}", bar, readings=readings)
+
     def _pull(
         self,
         what: str,
         bar: dict[str, Array],
         start: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
         solutions: Array | None = None,
+        readings: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Take cotangents back through the next step of all worlds, or their start; return the step's end."""
+        """Take cotangents back through the next step of all worlds, their start or readings; return the step's end."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
         good = _engine.pull_step(
             self.doubles,
@@ -396,6 +456,7 @@ class Rollout:
             self.threads,
             start,
             solutions,
+            readings,
         )
         self._stop_at_failed(what, good)
         return end_q, end_v
@@ -451,9 +512,10 @@ class Parameters:
     Args:
         worlds: with the parameters.
         by: paths of the parameters.
+        reads_signals: whether losses read signals.
     """
 
-    def __init__(self, worlds: Worlds, by: Sequence[str]) -> None:
+    def __init__(self, worlds: Worlds, by: Sequence[str], *, reads_signals: bool = False) -> None:
         paths = ParameterPaths(worlds._scene)  # noqa: SLF001
         self._chosen = {path: paths.find(path) for path in by}
         if by and worlds._records.scenes is not None:  # noqa: SLF001
@@ -481,7 +543,7 @@ class Parameters:
             self._slopes[path] = places[used], slopes[:, :, used]
         used = np.concatenate([places for places, _ in self._slopes.values()])
         read = place[used] < 0
-        if _computes_dynamics(worlds._scene.signals):  # noqa: SLF001
+        if _computes_dynamics(worlds._scene.signals, reads_signals=reads_signals):  # noqa: SLF001
             read |= np.isin(used, theta + np.arange(10))
         worlds.parameters.differ_in(used[read])
         varied = worlds._records.varied.places  # noqa: SLF001
@@ -513,12 +575,13 @@ class Parameters:
         return found
 
 
-def _computes_dynamics(signals: CompiledSignals | None) -> bool:
-    """Return whether programs of signals compute inverse dynamics."""
+def _computes_dynamics(signals: CompiledSignals | None, *, reads_signals: bool) -> bool:
+    """Return whether programs of signals that act, or are read, compute inverse dynamics."""
     if signals is None:
         return False
     own = signals.description
-    return any(program is not None and program.calls for program in (own.forces, *own.blocks))
+    programs = (own.forces, *own.blocks, *[own.readings] * reads_signals)
+    return any(program is not None and program.calls for program in programs)
 
 
 def _switch_names(scene: Scene) -> list[tuple[str, str]]:

@@ -16,14 +16,19 @@ from pysim.analysis.array_rollout import ArrayRollout, by_numbers
 from pysim.analysis.gradients import along_motions
 from pysim.typing import Array
 from tests.analysis.test_gradients import BOX, HOPPER, scene_of
+from tests.elements.blocks import table
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
+SIGNALS = ("foot.position", "height")
+SENSORS = table("sensor", name="foot", type="pose", frame="shank") + table(
+    "controller", name="height", type="gain", inputs=["foot.position.z"], gain=3.0
+)
 PATHS = ("body.thigh.mass", "joint.hip.damping")
 
 
 def hoppers(folder: Path) -> tuple[pysim.Worlds, Array]:
     """Return worlds that land, and controls."""
-    worlds = pysim.Worlds(scene_of(folder, HOPPER), 3)
+    worlds = pysim.Worlds(scene_of(folder, HOPPER + SENSORS), 3)
     rng = np.random.default_rng(3)
     worlds.q[:, 2] = 0.42
     worlds.v[:] = rng.normal(0, 0.4, worlds.v.shape)
@@ -34,8 +39,16 @@ def squares(q: Array, v: Array) -> tuple[Array, Array, Array]:
     return (q**2).sum((1, 2)) + (v**2).sum((1, 2)), 2 * q, 2 * v
 
 
+def squares_of_signals(
+    q: Array, v: Array, signals: dict[str, Array]
+) -> tuple[Array, Array, Array, dict[str, Array]]:
+    of_states = squares(q, v)
+    own = sum((x**2).sum(axis=tuple(range(1, x.ndim))) for x in signals.values())
+    return of_states[0] + own, *of_states[1:], {name: 2 * x for name, x in signals.items()}
+
+
 def expected_of(worlds: pysim.Worlds, controls: Array) -> dict[str, Array]:
-    found = pysim.gradient(worlds, controls, loss=squares, by=PATHS)
+    found = pysim.gradient(worlds, controls, loss=squares_of_signals, signals=SIGNALS, by=PATHS)
     assert found.controls is not None
     q = by_numbers(worlds.model, worlds.q, found.q)
     return {"q": q, "v": found.v, "controls": found.controls, **found.parameters}
@@ -100,10 +113,12 @@ def test_torch_has_the_derivatives_of_gradient(tmp_path: Path) -> None:
         name: torch.tensor(x, requires_grad=True) for name, x in values_of(worlds, controls).items()
     }
     parameters = {path: tensors[path] for path in PATHS}
-    q, v = pysim.torch.rollout(
-        worlds, tensors["controls"], q=tensors["q"], v=tensors["v"], parameters=parameters
+    start = {"q": tensors["q"], "v": tensors["v"]}
+    rows = pysim.torch.rollout(
+        worlds, tensors["controls"], **start, parameters=parameters, signals=SIGNALS
     )
-    ((q**2).sum() + (v**2).sum()).backward()
+    assert [tuple(x.shape[2:]) for x in rows[2:]] == [(3,), ()]
+    sum((x**2).sum() for x in rows).backward()
     for name, tensor in tensors.items():
         np.testing.assert_allclose(tensor.grad.numpy(), expected[name], rtol=1e-12, atol=1e-12)
     assert worlds.save() == before
@@ -138,10 +153,12 @@ def test_jax_has_the_derivatives_of_gradient(is_compiled: bool, tmp_path: Path) 
 
     def loss(values: dict[str, Any]) -> Any:
         parameters = {path: values[path] for path in PATHS}
-        q, v = pysim.jax.rollout(
-            worlds, values["controls"], q=values["q"], v=values["v"], parameters=parameters
+        start = {"q": values["q"], "v": values["v"]}
+        rows = pysim.jax.rollout(
+            worlds, values["controls"], **start, parameters=parameters, signals=SIGNALS
         )
-        return (q**2).sum() + (v**2).sum()
+        assert [x.shape[2:] for x in rows[2:]] == [(3,), ()]
+        return sum((x**2).sum() for x in rows)
 
     with jax.enable_x64(True):
         slope = jax.grad(loss)
