@@ -178,6 +178,7 @@ def imported_modules(file: Path, modules: set[str]) -> set[str]:
         "diagnosis",
         "scene_files",
         "simulation",
+        "rollouts",
         "analysis",
         "cli",
         "elements/graph",

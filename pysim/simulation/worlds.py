@@ -72,8 +72,6 @@ OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 MOST = 2**31 - 1  # worlds, and steps of a call
-# settings of all scenes of a list
-SAME = ("integrator", "step", "parameters", "slip_speed", "contact_law", "on_failure")
 KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
 
 
@@ -136,7 +134,9 @@ class Worlds(AttributesByHabit):
         selection = selection.astype(np.intp)
         number = _precision(dtype)
         if scenes:
-            check_alike([own, *scenes[1:]], SAME, "give it Worlds of its own")
+            check_alike(
+                [own, *scenes[1:]], ("slip_speed", "contact_law"), "give it Worlds of its own"
+            )
             scenes = [own, *(with_controls(other)[0] for other in scenes[1:])]
         warn_of_scene(own)
         self._scene, self._threads = own, threads

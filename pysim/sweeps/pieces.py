@@ -20,7 +20,7 @@ from pysim.worlds.failed_worlds import DROP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pysim.rollouts.scene_rollouts import Rollout
+    from pysim.rollouts.result import Rollout
     from pysim.worlds.loading import Scene
 
 

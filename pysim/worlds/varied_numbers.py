@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 _PLACEMENT = 12  # numbers at the begin of the record of a body
+# settings by which all worlds of a call are stepped
+_OF_STEPS = ("integrator", "step", "parameters", "rtol", "atol", "on_failure")
 
 
 class SceneNumbers(NamedTuple):
@@ -79,7 +81,7 @@ def digest_of(scene: Scene) -> float:
 
 
 def check_alike(scenes: Sequence[Scene], settings: Sequence[str], remedy: str) -> None:
-    """Reject scenes whose structure or settings of these names differ from those of the first one.
+    """Reject scenes whose structure, steps or further `settings` differ from those of the first one.
 
     Raises:
         ModelError: a model differs in structure.
@@ -90,7 +92,7 @@ def check_alike(scenes: Sequence[Scene], settings: Sequence[str], remedy: str) -
         if difference := first.model.structure_difference(scene.model):
             problem = f"differs from scene[0] in structure: {difference}"
             raise ModelError(f"scene[{k}]", f"{problem}; {remedy}")
-        for name in settings:
+        for name in (*_OF_STEPS, *settings):
             value, other = getattr(scene.settings, name), getattr(first.settings, name)
             if value != other:
                 problem = f"{name} is {value}, but {other} in scene[0]"
@@ -103,13 +105,29 @@ def alike(scenes: Sequence[Scene]) -> list[tuple[NDArray[np.intp], list[SceneNum
     The scenes have the same structure and settings.
     """
     groups: dict[tuple[object, ...], tuple[list[int], list[SceneNumbers]]] = {}
-    for k, scene in enumerate(scenes):
-        found = numbers_of(scene)
-        key = (*found.shared.keys(), *found.shared.values())
-        worlds, numbers = groups.setdefault(key, ([], []))
+    for k, numbers in enumerate(map(numbers_of, scenes)):
+        key = (*numbers.shared.keys(), *numbers.shared.values())
+        worlds, together = groups.setdefault(key, ([], []))
         worlds.append(k)
-        numbers.append(found)
-    return [(np.array(worlds), numbers) for worlds, numbers in groups.values()]
+        together.append(numbers)
+    return [(np.array(worlds), together) for worlds, together in groups.values()]
+
+
+def numbers_together(scenes: Sequence[Scene]) -> list[SceneNumbers]:
+    """Return the numbers of scenes that are all stepped together.
+
+    Raises:
+        SimulationError: two of them cannot be.
+    """
+    (_, numbers), *apart = alike(scenes)
+    if not apart:
+        return numbers
+    worlds, others = apart[0]
+    for name, value in others[0].shared.items():
+        if numbers[0].shared.get(name) != value:
+            break
+    problem = f"differs from scene[0] in {name}, which worlds that are stepped together share"
+    raise SimulationError(f"scene[{worlds[0]}]", f"{problem}; run it in pysim.rollout")
 
 
 @dataclass

@@ -33,7 +33,7 @@ from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.python_steps import PythonSteps
 from pysim.worlds.segment import EventOccurrence
 from pysim.worlds.signal_runs import SignalRun, start_numbers
-from pysim.worlds.varied_numbers import SceneNumbers, VariedNumbers, numbers_of
+from pysim.worlds.varied_numbers import SceneNumbers, VariedNumbers, numbers_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ class WorldRecords:
         self.varied = VariedNumbers(scene, count, self.is_convex)  # in which the worlds differ
         self.parameters: WorldParameters | None = None  # by which they are written
         if self.scenes is not None:
-            numbers_of_scenes = scene_numbers or _numbers_together(self.scenes)
+            numbers_of_scenes = scene_numbers or numbers_together(self.scenes)
             self.varied.set_scenes(numbers_of_scenes, self.scenes)
             self.varied.lend(self.engine)
         self.impacts: list[Impacts] = []  # of every world
@@ -702,23 +702,6 @@ class WorldRecords:
             worst=0 if place is None else int(self.scheme[k, place]),
             error=None if self.python is None else self.python.errors.get(k),
         )
-
-
-def _numbers_together(scenes: list[Scene]) -> list[SceneNumbers]:
-    """Return the numbers of scenes.
-
-    Raises:
-        SimulationError: two of them cannot be stepped together.
-    """
-    numbers = [numbers_of(scene) for scene in scenes]
-    for k, each in enumerate(numbers):
-        for name, value in each.shared.items():
-            if numbers[0].shared.get(name) != value:
-                problem = (
-                    f"differs from scene[0] in {name}, which worlds that are stepped together share"
-                )
-                raise SimulationError(f"scene[{k}]", f"{problem}; run it in pysim.rollout")
-    return numbers
 
 
 def quaternion_fault(model: Model, q: Array) -> str | None:

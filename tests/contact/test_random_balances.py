@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.rollouts.scene_rollouts import Rollout
+from pysim.rollouts.result import Rollout
 from pysim.trajectory.interpolation import rotation_matrices
 from tests.contact.scenes import G, free_body
 

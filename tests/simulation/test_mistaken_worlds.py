@@ -69,6 +69,18 @@ def test_scenes_of_different_sizes_are_rejected_with_the_difference():
         pysim.Worlds([slider(1), slider(2)])
 
 
+def test_scenes_of_other_tolerances_are_rejected_as_worlds_are_stepped_by_one():
+    scenes = [
+        pysim.load_scene(
+            "scenes/pendulum.toml", {"simulation.integrator": "dopri5", "simulation.rtol": rtol}
+        )
+        for rtol in (1e-3, 1e-9)
+    ]
+    text = "scene[1]: rtol is {'': 1e-09}, but {'': 0.001} in scene[0]; give it Worlds of its own"
+    with pytest.raises(pysim.SimulationError, match=re.escape(text)):
+        pysim.Worlds(scenes)
+
+
 def test_worlds_are_shown_with_their_scene_number_and_time():
     worlds = pysim.Worlds(slider(1), 4)
     assert repr(worlds) == "<pysim.Worlds of 'slider': 4 worlds in float64, t = 0 s>"

@@ -11,7 +11,7 @@ import pytest
 
 import pysim
 from pysim.errors import SimulationError
-from pysim.rollouts.scene_rollouts import Rollout
+from pysim.rollouts.result import Rollout
 from pysim.worlds.varied_numbers import alike
 
 SCENES = Path(__file__).parents[2] / "scenes"
