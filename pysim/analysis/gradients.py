@@ -360,10 +360,10 @@ class Rollout:
         if signals is None or not bar["numbers"].size or not len(new):
             return
         held = records.signals[new]
-        records.begin_signals(new)
+        records.blocks.begin_again(new)
         same = np.isclose(records.signals[new], held, _ROUNDING, _ROUNDING, equal_nan=True)
         follows = np.isin(self.packed, new[same.all(axis=1)])
-        records.clear_signals(self.every, settled=True)
+        records.blocks.clear(self.every, settled=True)
         of_followers = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
         self._pull("start", of_followers, (signals.settled, signals.settled_outputs))
 

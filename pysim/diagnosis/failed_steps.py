@@ -18,9 +18,9 @@ from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.actuation import actuator_forces
 from pysim.typing import Array
 from pysim.worlds.adaptive_scheme import tolerances
+from pysim.worlds.argument_checks import quaternion_fault
 from pysim.worlds.failure import Failure, Status
 from pysim.worlds.python_stepping import ModelSystem, scheme_fault
-from pysim.worlds.world_records import quaternion_fault
 
 if TYPE_CHECKING:
     from pysim.mechanism.model import Model, State

@@ -31,8 +31,8 @@ from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.typing import Array
+from pysim.worlds.argument_checks import quaternion_fault
 from pysim.worlds.ledger import balances, energies
-from pysim.worlds.world_records import quaternion_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable

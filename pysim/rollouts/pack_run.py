@@ -192,5 +192,5 @@ def _begin(worlds: RolloutWorlds, records: WorldRecords) -> None:
         starts = (worlds.q0, worlds.v0, worlds.loop_q, worlds.threads)
         records.begin(None, worlds.start, *starts, first)
     elif first is not None:
-        records.set_inputs(first)
+        records.blocks.set_inputs(first)
     records.occurred.clear()

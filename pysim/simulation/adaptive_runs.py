@@ -19,10 +19,11 @@ from pysim.errors import SimulationError
 from pysim.simulation.record_runs import ONLY, RecordRun
 from pysim.typing import Array
 from pysim.worlds.adaptive_scheme import Place
+from pysim.worlds.engine_calls import Stop
+from pysim.worlds.event_answers import answer_event
 from pysim.worlds.external_forces import tau_of_rows
 from pysim.worlds.failure import Status
 from pysim.worlds.segment import EventOccurrence, Segment
-from pysim.worlds.world_records import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -159,14 +160,14 @@ class AdaptiveRun(RecordRun):
         if whole < reached:
             beyond = too_large(scene, float(wanted[whole]), v[max(whole - 1, 0)])
             return segment, beyond
-        if records.waits(0):
-            records.answer(0, None)
+        if records.blocks.waits(0):
+            records.blocks.run_due(ONLY, None, 1)
         event = stop - Stop.EVENT
         if event >= 0:
             end = min(segment.end, scene.settings.duration)  # despite rounding
             occurred = [
                 replace(signals, t=min(signals.t, end))
-                for signals in records.answer_event(0, event)
+                for signals in answer_event(records, 0, event)
             ]
             segment = _with_events(segment, end, occurred)
             if records.status[0] == Status.ENDED:

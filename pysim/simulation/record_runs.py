@@ -19,12 +19,14 @@ from pysim.simulation.fixed_steps import check_count, outputs_a_call
 from pysim.tracing.author_code import definition_place
 from pysim.typing import Array
 from pysim.worlds.contact_report import NUMBERS
+from pysim.worlds.engine_calls import Stop
+from pysim.worlds.event_answers import answer_event
 from pysim.worlds.external_forces import tau_of_rows
 from pysim.worlds.failure import Status
 from pysim.worlds.ledger import begin_work
 from pysim.worlds.saved_worlds import load_worlds, save_worlds
 from pysim.worlds.segment import Segment
-from pysim.worlds.world_records import MOST_STEPS, Stop, WorldRecords
+from pysim.worlds.world_records import MOST_STEPS, WorldRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,8 +152,8 @@ class RecordRun:
             if self.watch is not None and stop != Stop.LOST:
                 self.watch(records)
             found = slice(done, int(row[0]))
-            occurred = records.answer_event(0, stop - Stop.EVENT) if stop >= Stop.EVENT else []
-            self._waits = records.waits(0)
+            occurred = answer_event(records, 0, stop - Stop.EVENT) if stop >= Stop.EVENT else []
+            self._waits = records.blocks.waits(0)
             if found.stop > found.start or stop not in (Stop.WAITS, Stop.LOST):
                 made, steps = int(records.steps[0]) - steps, int(records.steps[0])
                 yield self._segment(ends, rows, found, made, occurred)
@@ -161,7 +163,7 @@ class RecordRun:
             if stop == Stop.LOST:
                 raise explain(records.failure(0))
             if self._waits:
-                records.answer(0, report)
+                records.blocks.run_due(ONLY, report, 1)
 
     def _steps(self) -> int:
         """Return the most steps of a call."""

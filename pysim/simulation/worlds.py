@@ -43,6 +43,7 @@ from pysim.worlds.argument_checks import (
     checked_array,
     checked_names,
     checked_real,
+    quaternion_fault,
 )
 from pysim.worlds.contact_report import pair_sums, reported_points
 from pysim.worlds.controller_memory import with_own_controllers
@@ -53,7 +54,7 @@ from pysim.worlds.saved_worlds import controllers_of, load_parts, load_worlds, s
 from pysim.worlds.varied_numbers import check_alike
 from pysim.worlds.world_inputs import Inputs
 from pysim.worlds.world_parameters import WorldParameters
-from pysim.worlds.world_records import WorldRecords, quaternion_fault
+from pysim.worlds.world_records import WorldRecords
 from pysim.worlds.world_rows import WorldRows, rows_of_steps
 from pysim.worlds.world_signals import Signals
 

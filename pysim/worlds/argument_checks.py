@@ -1,4 +1,4 @@
-"""Checks of arguments: paths, flags, callbacks, lists of names, arrays of numbers. Errors name the argument."""
+"""Checks of arguments: paths, flags, callbacks, lists of names, arrays, quaternions. Errors name the argument."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from pysim.mechanism.model import Model
+
+
+SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 
 
 def checked_path(given: object, name: str) -> Path:
@@ -79,3 +84,12 @@ def assign(rows: NDArray[Any], given: ArrayLike, name: str) -> None:
     except ValueError:
         problem = f"must have shape {rows.shape}, got {values.shape}"
         raise SimulationError(name, problem) from None
+
+
+def quaternion_fault(model: Model, q: Array) -> str | None:
+    """Describe a quaternion of q (nq,) that is not of unit length; None if all are."""
+    for name, at in model.quaternions():
+        length = float(np.linalg.norm(q[at : at + 4]))
+        if abs(length - 1) > SAME_LENGTH:
+            return f"a quaternion (x, y, z, w) of length {length:.6g} for joint {name!r}"
+    return None

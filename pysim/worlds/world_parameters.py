@@ -198,7 +198,7 @@ class WorldParameters(Mapping[str, Any]):
             self._accept(written, worlds)
             new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
             if len(new):
-                self._records.begin_signals(new.astype(np.int32))
+                self._records.blocks.begin_again(new.astype(np.int32))
 
     def take_moved(self) -> NDArray[np.intp]:
         """Return the worlds whose lengths were written, and forget them."""

@@ -22,8 +22,8 @@ from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
 from pysim.tracing.evaluation import evaluate
 from pysim.trajectory import TrajectoryWriter
+from pysim.worlds.engine_calls import Stop
 from pysim.worlds.loading import compile_model
-from pysim.worlds.world_records import Stop
 from tests.integrators.adaptive_worlds import AdaptiveWorlds
 from tests.integrators.test_closed_forms import NO_GRAVITY, pendulums
 from tests.oracles.mechanisms import one_body

@@ -8,8 +8,8 @@ import numpy as np
 
 from pysim import _engine
 from pysim.worlds.adaptive_scheme import Place
+from pysim.worlds.engine_calls import Stop
 from pysim.worlds.failure import Status
-from pysim.worlds.world_records import Stop
 from tests.integrators.test_closed_forms import rest_drive
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from scipy.integrate import RK45
 
 import pysim
 from pysim.inertia import theta_from_com
+from pysim.worlds.engine_calls import Stop
 from pysim.worlds.failure import Status
 from pysim.worlds.loading import compile_model
-from pysim.worlds.world_records import Stop
 from tests.integrators.adaptive_worlds import AdaptiveWorlds
 from tests.integrators.test_closed_forms import (
     CLOSED,
