@@ -170,7 +170,7 @@ class Rollout:
             count = shape[-2] if len(shape) > 1 else 0
             if steps is not None and steps != count:
                 raise SimulationError("steps", f"is {steps}, but there are controls of {count}")
-            self.controls = worlds._checked_controls(controls, count)  # noqa: SLF001
+            self.controls = worlds.inputs.of_steps(controls, count)
             steps = count
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")

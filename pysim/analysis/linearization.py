@@ -39,7 +39,8 @@ from pysim.integrators import find_integrator
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.model import State
 from pysim.mechanism.motion_compiler import with_uniform_motions
-from pysim.simulation.worlds import Worlds, with_controls
+from pysim.simulation.world_scenes import with_controls
+from pysim.simulation.worlds import Worlds
 from pysim.spatial.arrays import checked_number
 from pysim.typing import Array
 from pysim.worlds.accelerations import accelerations_and_forces, forces_of_actuators

@@ -9,7 +9,7 @@ import numpy as np
 from pysim.environments.levels import TRUNCATED
 from pysim.environments.tables import MOST
 from pysim.errors import SimulationError
-from pysim.simulation.worlds import KEYS
+from pysim.simulation.world_scenes import KEYS
 from pysim.worlds.saved_parts import packed, unpacked
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pysim.errors import SimulationError
 from pysim.simulation.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
@@ -99,6 +99,30 @@ class Recording:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+
+def parts_of_call(
+    recordings: Sequence[Recording], count: int, length: float, *, is_adaptive: bool
+) -> Iterator[tuple[int, float]]:
+    """Yield numbers and lengths [s] of steps, up to the rows of recordings, which are recorded in between."""
+    if not recordings:
+        yield count, length
+        return
+    left, seconds_left = count, count * length
+    for recording in tuple(recordings):
+        recording.note()
+    while left > 0 and seconds_left > 0:
+        ahead = min(max(recording.ahead(), 0.0) for recording in recordings)
+        if is_adaptive:
+            span = min(ahead, seconds_left) if ahead > 0 else seconds_left
+            yield 1, span
+            seconds_left -= span
+        else:
+            some = min(left, max(1, round(ahead / length)))
+            yield some, length
+            left -= some
+        for recording in tuple(recordings):
+            recording.note()
 
 
 def checked_interval(every: float, step: float) -> float:

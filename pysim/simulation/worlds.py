@@ -6,17 +6,18 @@
     worlds.reset(where=worlds.q[:, 2] < 0.15)
 
 q, v, t and the inputs are arrays of the engine: what is written to them counts from the next step on.
+
+The file is long because the class has all that users do with worlds, each with its arguments, units and an example;
+what is behind it lies in files of its own.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Never, Self
 
 import numpy as np
@@ -24,33 +25,30 @@ import numpy as np
 from pysim.algorithms import forward_kinematics, jacobian, minverse
 from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.scene_warnings import warn_of_scene
-from pysim.errors import (
-    PysimWarning,
-    SimulationError,
-    UnknownSimulationNameError,
-    did_you_mean,
-)
+from pysim.errors import PysimWarning, SimulationError
 from pysim.habits import AttributesByHabit
-from pysim.loops import constraints, project
+from pysim.loops import project
 from pysim.mechanism.model import State
-from pysim.scene.control_inputs import ControlPlace, with_control_inputs
-from pysim.scene_files.loaded_scene import load_model_scene, load_scene
-from pysim.simulation.recording import Recording, checked_interval
+from pysim.simulation.recording import Recording, checked_interval, parts_of_call
+from pysim.simulation.spans import steps_of_span
 from pysim.simulation.world_events import events_of
+from pysim.simulation.world_scenes import KEYS, loaded, scene_to_step, with_controls, with_seed
+from pysim.simulation.world_starts import WorldStarts
+from pysim.simulation.written_states import WrittenStates
 from pysim.typing import Array
 from pysim.worlds.argument_checks import (
     assign,
     checked_array,
     checked_names,
     checked_real,
-    quaternion_fault,
+    checked_whole,
 )
 from pysim.worlds.contact_report import pair_sums, reported_points
-from pysim.worlds.controller_memory import with_own_controllers
-from pysim.worlds.failed_worlds import checked_on_failure, failed_world
+from pysim.worlds.failed_worlds import failed_world
 from pysim.worlds.failure import Status
-from pysim.worlds.loading import Scene, compile_scene, with_settings
+from pysim.worlds.loading import Scene
 from pysim.worlds.saved_worlds import controllers_of, load_parts, load_worlds, save_worlds
+from pysim.worlds.selections import Selections
 from pysim.worlds.varied_numbers import check_alike
 from pysim.worlds.world_inputs import Inputs
 from pysim.worlds.world_parameters import WorldParameters
@@ -68,12 +66,6 @@ if TYPE_CHECKING:
     from pysim.trajectory.contacts import ContactPoints
 
     Selection = NDArray[np.int32] | None
-
-OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
-OPEN_SINGLE = 1e-4  # the same in single precision
-WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-MOST = 2**31 - 1  # worlds, and steps of a call
-KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
 
 
 class Worlds(AttributesByHabit):
@@ -109,52 +101,34 @@ class Worlds(AttributesByHabit):
         dtype: DTypeLike = np.float64,
         on_failure: str | None = None,
     ) -> None:
-        scenes = [_loaded(own) for own in scene] if isinstance(scene, (list, tuple)) else []
+        scenes = [loaded(given) for given in scene] if isinstance(scene, (list, tuple)) else []
         observe = checked_names(observe, "observe")
-        threads = _whole(threads, "threads", 0)
+        threads = checked_whole(threads, "threads", 0)
         if scenes and n is not None:
             raise SimulationError("n", "is the number of scenes; leave it out")
         n = len(scenes) if scenes else n
-        own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
-        own = with_own_controllers(own)
-        if seed is not None:
-            own = _with_seed(own, _whole(seed, "seed", 0, KEYS - 1))
-        choice = checked_on_failure(on_failure) or own.settings.on_failure
-        if choice != own.settings.on_failure:
-            own = with_settings(own, replace(own.settings, on_failure=choice))
-        self._one, count = n is None, 1 if n is None else _whole(n, "n", 1)
-        selection = np.arange(count) if numbers is None else checked_array(numbers, "numbers")
-        if selection.shape != (count,):
-            raise SimulationError("numbers", f"must have shape ({count},), got {selection.shape}")
-        if selection.dtype.kind not in "iu":
-            raise SimulationError("numbers", f"must be whole numbers, got {selection.dtype} ones")
-        if selection.min() < 0:
-            raise SimulationError("numbers", f"must be 0 or more, got {selection.min()}")
-        if selection.max() >= KEYS:
-            raise SimulationError("numbers", f"must be below 2**53, got {selection.max()}")
-        selection = selection.astype(np.intp)
-        number = _precision(dtype)
+        first = scenes[0] if scenes else loaded(scene)
+        self._scene, controls = scene_to_step(first, seed, on_failure)
+        self._one, count = n is None, 1 if n is None else checked_whole(n, "n", 1)
+        world_numbers, precision = _world_numbers(numbers, count), _precision(dtype)
         if scenes:
             check_alike(
-                [own, *scenes[1:]], ("slip_speed", "contact_law"), "give it Worlds of its own"
+                [self._scene, *scenes[1:]],
+                ("slip_speed", "contact_law"),
+                "give it Worlds of its own",
             )
-            scenes = [own, *(with_controls(other)[0] for other in scenes[1:])]
-        warn_of_scene(own)
-        self._scene, self._threads = own, threads
-        self._records = WorldRecords(scenes or own, count, selection, dtype=number)
-        states = [other.state for other in scenes] or [own.state] * count
-        self._start = State(
-            *(np.array([getattr(s, x) for s in states]) for x in ("q", "v", "loop_q"))
-        )
-        self._is_uniform = not scenes  # all worlds begin at one start
-        self._begin(None, self._start.q, self._start.v, self._start.loop_q)
-        self._template = self._records.engine.save(np.zeros(1, np.int32))
+            scenes = [self._scene, *(with_controls(other)[0] for other in scenes[1:])]
+        warn_of_scene(self._scene)
+        self._threads = threads
+        self._records = WorldRecords(scenes or self._scene, count, world_numbers, dtype=precision)
+        self._starts = WorldStarts(self._records, scenes, threads)
+        self._selections = Selections(count)
         self.inputs = Inputs(self._records, controls, self._one)
         self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
-        self.signals = Signals(self._records, observe, self._which, threads, one=self._one)
+        self.signals = Signals(self._records, observe, self._selections.of, threads, one=self._one)
+        self._written = WrittenStates(self._records, self.parameters)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._recordings: list[Recording] = []
-        self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
 
     # -------------------------------------------------------------------------------------------------- state
 
@@ -202,20 +176,20 @@ class Worlds(AttributesByHabit):
     @property
     def lost(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
         """Whether each world has ended because a step failed or its written state was impossible (n,)."""
-        found = self._records.lost
-        return bool(found[0]) if self._one else found
+        lost = self._records.lost
+        return bool(lost[0]) if self._one else lost
 
     @property
     def ended(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
         """Whether each world has stopped at an event with `stop`, and stays there until it is reset (n,)."""
-        found = np.asarray(self._records.status == Status.ENDED)
-        return bool(found[0]) if self._one else found
+        ended = np.asarray(self._records.status == Status.ENDED)
+        return bool(ended[0]) if self._one else ended
 
     @property
     def events(self) -> Any:  # noqa: ANN401, a list, or the events of one world
         """Events of every world (n,) in the last call of `step` or `rollout`, as `Trajectory.events`."""
-        found = events_of(self._records)
-        return found[0] if self._one else found
+        events = events_of(self._records)
+        return events[0] if self._one else events
 
     @property
     def dt(self) -> float:
@@ -240,11 +214,11 @@ class Worlds(AttributesByHabit):
 
     def scene(self, world: int = 0) -> Scene:
         """Return the scene of a world, with its parameters, which starts at its current state."""
-        k = self._check_world_number(world)
+        k = self._selections.number(world)
         state = State(*(x.copy() for x in self._records.states(k)))
         scene, seed = self.parameters.scene_of(k), self._scene.settings.seed
         if scene.settings.seed != seed:
-            scene = _with_seed(scene, seed)
+            scene = with_seed(scene, seed)
         return replace(scene, state=state)
 
     # ------------------------------------------------------------------------------------------------ contacts
@@ -277,7 +251,7 @@ class Worlds(AttributesByHabit):
             SimulationError: the integrator is not convex, or `save` raises one.
         """
         self._contacts_of_scene()
-        number = self._check_world_number(world)
+        number = self._selections.number(world)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PysimWarning)  # of what this world has warned of
             copy = Worlds(self.scene(number), 1, dtype=self.q.dtype)
@@ -337,45 +311,25 @@ class Worlds(AttributesByHabit):
             span: object = positional[0]
             spans = f"step(steps={span!r}) for steps, or step(seconds={span!r}) for simulated time"
             raise TypeError(f"Worlds.step: takes keywords alone; write {spans}")
-        count, length = self._steps(seconds, steps)
-        selection = self._which(where)
+        count, length = steps_of_span(self._scene.settings, seconds, steps)
+        selection = self._selections.of(where)
         self._accept(selection)
         self._stop_at_lost(selection)
         self._records.occurred.clear()
-        held = None if controls is None else self._checked_controls(controls, count)
-        done = 0
-        for some, span in self._parts_of_call(count, length):
-            if held is None:
+        inputs = None
+        if controls is not None:
+            inputs = self.inputs.of_steps(controls, count)
+        done, is_adaptive = 0, self._records.is_adaptive
+        for some, span in parts_of_call(self._recordings, count, length, is_adaptive=is_adaptive):
+            if inputs is None:
                 self._records.step(some, selection, self._threads, span)
             else:
-                self._step_with(held[:, done : done + some], selection, span)
+                self._step_with(inputs[:, done : done + some], selection, span)
             done += some
         self.signals.end_call()
         self._stop_at_lost(selection)
         if self._records.status.any():
             self._warn_of_lost()
-
-    def _parts_of_call(self, count: int, length: float) -> Iterator[tuple[int, float]]:
-        """Yield numbers and lengths [s] of steps, up to the rows of recordings, which are recorded in between."""
-        if not self._recordings:
-            yield count, length
-            return
-        is_adaptive, left = self._records.is_adaptive, count
-        rest = count * length  # [s]
-        for recording in tuple(self._recordings):
-            recording.note()
-        while left > 0 and rest > 0:
-            ahead = min(max(recording.ahead(), 0.0) for recording in self._recordings)
-            if is_adaptive:
-                span = min(ahead, rest) if ahead > 0 else rest
-                yield 1, span
-                rest -= span
-            else:
-                some = min(left, max(1, round(ahead / length)))
-                yield some, length
-                left -= some
-            for recording in tuple(self._recordings):
-                recording.note()
 
     def record(self, *, every: float | None = None, world: int = 0) -> Recording:
         """Begin to record rows of a world in calls of `step`; `recording.trajectory()` returns them.
@@ -396,7 +350,7 @@ class Worlds(AttributesByHabit):
         >>> recording.trajectory().t.round(6).tolist()
         [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
         """
-        k, settings = self._check_world_number(world), self._scene.settings
+        k, settings = self._selections.number(world), self._scene.settings
         interval = checked_interval(settings.every if every is None else every, settings.step)
         self._accept(None)
         return Recording(
@@ -420,7 +374,7 @@ class Worlds(AttributesByHabit):
         >>> worlds = pysim.Worlds("scenes/pendulum.toml", 2)
         >>> worlds.push("rod", [0.0, 0.1, 0.0], where=[1])
         """
-        worlds = self._records.chosen(self._which(where))
+        worlds = self._records.chosen(self._selections.of(where))
         values = checked_real(impulse, "impulse")
         if values.shape not in {(3,), (6,), (len(worlds), 3), (len(worlds), 6)}:
             shapes = f"(3,), (6,), ({len(worlds)}, 3) or ({len(worlds)}, 6)"
@@ -433,8 +387,8 @@ class Worlds(AttributesByHabit):
         momentum = np.einsum("kij,ki->kj", J, np.broadcast_to(values, J.shape[:2]))
         pushed = np.empty_like(v)
         for at, k in enumerate(worlds.tolist()):  # worlds may differ in their inertias
-            own = self.parameters.scene_of(k).model if self.parameters.are_varied else model
-            pushed[at] = v[at] + minverse(own, q[at]) @ momentum[at]
+            varied = self.parameters.scene_of(k).model if self.parameters.are_varied else model
+            pushed[at] = v[at] + minverse(varied, q[at]) @ momentum[at]
         if model.rows:
             pushed = project(model, q, pushed, loop_q=loop_q, t=self._records.t[worlds]).v
         self._records.v[worlds] = pushed
@@ -486,8 +440,8 @@ class Worlds(AttributesByHabit):
         if self._recordings:
             problem = "makes rows of its own, and a recording notes those of step"
             raise SimulationError("rollout", f"{problem}; stop the recording, or call step")
-        every, names = _whole(every, "every", 1), checked_names(signals, "signals")
-        inputs, count = self._controls_of_rows(controls, rows)
+        every, names = checked_whole(every, "every", 1), checked_names(signals, "signals")
+        inputs, count = self.inputs.of_rows(controls, rows)
         wanted = {name: self.signals.find(name) for name in names}
         out_rows = {name: self._row_of(x) for name, x in (out or {}).items()}
         if unknown := set(out_rows) - {"q", "v", *names}:
@@ -500,74 +454,17 @@ class Worlds(AttributesByHabit):
         if inputs is not None and count:
             self._records.signals[:, self.inputs.places] = inputs[:, 0]
             self.inputs.note_jumps()
-        found = rows_of_steps(self._records, count, every, self._threads, inputs, wanted, out_rows)
+        made = rows_of_steps(self._records, count, every, self._threads, inputs, wanted, out_rows)
         self.inputs.see(self._records.chosen(None))
         self.signals.end_call()
         self._stop_at_lost(None)
         if self._records.status.any():
             self._warn_of_lost()
-        return found.of_one() if self._one else found
-
-    def _controls_of_rows(
-        self, controls: ArrayLike | None, rows: int | None
-    ) -> tuple[Array | None, int]:
-        """Return the inputs (n, rows, inputs) of rows, None if they are held, and the number of rows."""
-        if controls is None:
-            if rows is None:
-                raise SimulationError("rows", "must be given without controls; give their number")
-            return None, _whole(rows, "rows", 0)
-        values, size = checked_real(controls, "controls"), self.inputs.all.shape[-1]
-        count = values.shape[-2] if values.ndim in (2, 3) else -1
-        if values.shape not in ((count, size), (len(self), count, size)):
-            shapes = f"({len(self)}, rows, {size}) or (rows, {size})"
-            raise SimulationError("controls", f"must have shape {shapes}, got {values.shape}")
-        if rows is not None and rows != count:
-            problem = f"are {count} rows, and rows is {rows}"
-            raise SimulationError("controls", f"{problem}; leave rows out")
-        if not np.isfinite(values).all():
-            raise SimulationError("controls", "must be finite, got nan or inf")
-        return np.array(np.broadcast_to(values, (len(self), count, size))), count
+        return made.of_one() if self._one else made
 
     def _row_of(self, given: NDArray[Any]) -> NDArray[Any]:
         """Return an array of worlds, for one that lacks their axis if there is one world."""
         return given[None] if self._one and isinstance(given, np.ndarray) else given
-
-    def _steps(self, seconds: float | None, steps: int | None) -> tuple[int, float]:
-        """Return a number of steps and their length [s]; a span of a scene without a step is one step."""
-        step = self._scene.settings.step
-        if seconds is None:
-            if not math.isfinite(step):
-                name = self._scene.settings.integrator
-                problem = f"are of the length that {name!r} chooses, and the scene sets no step"
-                raise SimulationError("steps", f"{problem}; give seconds, or set simulation.step")
-            return 1 if steps is None else _whole(steps, "steps", 0), step
-        if steps is not None:
-            raise SimulationError("seconds", "and steps are two spans; give one of them")
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):
-            raise SimulationError("seconds", f"must be a number, got {seconds!r}")
-        if not math.isfinite(seconds):
-            raise SimulationError("seconds", f"must be finite, got {seconds:g}")
-        if not math.isfinite(step):
-            if seconds < 0:
-                raise SimulationError("seconds", f"must be 0 or more, got {seconds:g}")
-            return (1, float(seconds)) if seconds > 0 else (0, 1.0)
-        count = round(seconds / step)
-        if count > MOST:
-            raise SimulationError(
-                "seconds", f"{seconds:g} s is more than {MOST} steps of {step:g} s"
-            )
-        if not count * step >= 0 or abs(seconds - count * step) > WHOLE * step:
-            nearest = max(count, 1) * step
-            problem = f"{seconds:g} s is no whole number of steps of {step:g} s"
-            raise SimulationError("seconds", f"{problem}; the nearest is {nearest:.9g}")
-        return count, step
-
-    def _checked_controls(self, controls: ArrayLike, steps: int) -> Array:
-        values, size = checked_real(controls, "controls"), self.inputs.all.shape[-1]
-        shape = (steps, size) if self._one else (len(self), steps, size)
-        if values.shape != shape:
-            raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
-        return values[None] if self._one else values
 
     def _step_with(self, controls: Array, selection: Selection, length: float) -> None:
         rows: Any = slice(None) if selection is None else selection
@@ -604,7 +501,9 @@ class Worlds(AttributesByHabit):
         >>> worlds.q.tolist()
         [[2.0], [0.5]]
         """
-        self.begin_again(self._records.chosen(self._which(where)), q=q, v=v, keyframe=keyframe)
+        self.begin_again(
+            self._records.chosen(self._selections.of(where)), q=q, v=v, keyframe=keyframe
+        )
 
     def set_seed(self, seed: int) -> None:
         """Set the seed of the random numbers; it takes effect in the episodes that the next resets begin.
@@ -618,7 +517,7 @@ class Worlds(AttributesByHabit):
         >>> worlds.set_seed(7)
         >>> worlds.reset()
         """
-        self._scene = _with_seed(self._scene, _whole(seed, "seed", 0, KEYS - 1))
+        self._scene = with_seed(self._scene, seed)
         self._records.scene = self._scene
         self._records.episode[:] = 0
 
@@ -640,86 +539,16 @@ class Worlds(AttributesByHabit):
             keyframe: its name.
             displacement: (k, nv) of the start, q ⊕ displacement.
         """
-        records = self._records
-        episodes = records.episode[worlds] + 1
         commands: Mapping[int, float] = {}
         if keyframe is not None:
-            q, v, commands = self._keyframe(keyframe, q, v)
-        is_start = q is None and v is None and displacement is None
-        if is_start and self._begins_alike:
-            records.engine.load(self._template * len(worlds), worlds)
-            records.engine.see(worlds)
-            records.episode[worlds] = episodes
-        else:
-            starts = self._starts(q, v, worlds)
-            if displacement is not None:
-                moved = self._scene.model.integrate(starts[0], displacement)
-                starts = self._starts(moved, starts[1], worlds)
-            records.episode[worlds] = episodes
-            self._begin(worlds, *starts)
+            frame_q, frame_v, frame = self._starts.keyframe(keyframe)
+            q, v = frame_q if q is None else q, frame_v if v is None else v
+            commands = self.inputs.of_keyframe(frame)
+        self._starts.begin_again(worlds, q, v, displacement)
         for place, value in commands.items():
             self._records.signals[worlds, place] = value
         self._forget(worlds)
         self.signals.end_call()
-
-    @property
-    def _begins_alike(self) -> bool:
-        """Whether the records of worlds that begin at the scene's start are equal."""
-        signals = self._scene.signals
-        if not self._is_uniform or self._records.python is not None:
-            return False
-        if signals is None:
-            return True
-        return signals.noise is None and not signals.callbacks and not self.parameters.are_varied
-
-    def _begin(self, selection: Selection, q: Array, v: Array, loop_q: Array) -> None:
-        self._records.begin(selection, 0.0, q, v, loop_q, self._threads)
-
-    def _starts(
-        self, q: ArrayLike | None, v: ArrayLike | None, worlds: NDArray[np.int32]
-    ) -> tuple[Array, Array, Array]:
-        """Return the starts (k, …) of worlds, with loops closed near them."""
-        model, start = self._scene.model, self._start
-        own_v = start.v[worlds] if q is None else np.zeros(model.nv)
-        starts = [
-            _check_starts(given, own, len(worlds), name, size)
-            for given, own, name, size in (
-                (q, start.q[worlds], "q", model.nq),
-                (v, own_v, "v", model.nv),
-            )
-        ]
-        loop_q = start.loop_q[worlds]
-        if not model.rows:
-            for k, row in enumerate(() if q is None else starts[0]):
-                if (fault := quaternion_fault(model, row)) is not None:
-                    raise SimulationError(f"q: world {k}", f"is {fault}; divide it by its length")
-            return starts[0], starts[1], loop_q
-        projected = project(model, starts[0], starts[1], loop_q=loop_q)
-        is_open = ~(projected.residual <= OPEN)
-        if is_open.any():
-            world = int(np.flatnonzero(is_open)[0])
-            raise SimulationError(
-                f"q: world {world}", "its loops do not close near this start; give one nearer"
-            )
-        return projected.q, projected.v, projected.loop_q
-
-    def _keyframe(
-        self, name: str, q: ArrayLike | None, v: ArrayLike | None
-    ) -> tuple[ArrayLike, ArrayLike, Mapping[int, float]]:
-        """Return the state and the inputs of a keyframe."""
-        known = {keyframe.name: keyframe for keyframe in self._scene.model.spec.keyframes}
-        if not isinstance(name, str):
-            raise SimulationError("keyframe", f"must be the name of one, got {name!r}")
-        if name not in known:
-            remedy = did_you_mean(name, known) or "; the scene has none" * (not known)
-            raise UnknownSimulationNameError("keyframe", f"there is none named {name!r}{remedy}")
-        frame, model = known[name], self._scene.model
-        own_q, own_v = self._scene.state.q.copy(), np.zeros(model.nv)
-        for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
-            if joint.name in frame.q and at_q >= 0:
-                own_q[at_q : at_q + len(frame.q[joint.name])] = frame.q[joint.name]
-                own_v[at_v : at_v + len(frame.v[joint.name])] = frame.v[joint.name]
-        return own_q if q is None else q, own_v if v is None else v, self.inputs.of_keyframe(frame)
 
     def copy(self, source: ArrayLike, target: ArrayLike) -> None:
         """Copy the states of worlds to other worlds, which keep their own random numbers and parameters.
@@ -728,8 +557,8 @@ class Worlds(AttributesByHabit):
             source: numbers (k,) of worlds, or one for all targets.
             target: numbers (k,) of worlds.
         """
-        to = self._check_world_numbers(target, "target")
-        source_numbers = self._check_world_numbers(source, "source")
+        to = self._selections.numbers(target, "target")
+        source_numbers = self._selections.numbers(source, "source", repeated=True)
         if source_numbers.size not in (1, to.size):
             problem = f"names {source_numbers.size} worlds for {to.size} targets"
             raise SimulationError("source", f"{problem}; name as many, or one")
@@ -760,7 +589,7 @@ class Worlds(AttributesByHabit):
                 worlds than are saved; or a scheme in Python remembers what bytes do not hold.
             JointError: the code of a controller's method `state` raises.
         """
-        selection = self._which(where)
+        selection = self._selections.of(where)
         self._accept(selection)
         try:
             return save_worlds(self._records, self._records.chosen(selection))
@@ -777,11 +606,11 @@ class Worlds(AttributesByHabit):
                 world has changed.
             TypeError: `saved` is not bytes.
         """
-        given: Any = saved  # callers without types give other things
-        if not isinstance(given, bytes):
-            problem = f"saved must be bytes, got {type(given).__name__}"
+        untyped: Any = saved  # callers without types give other things
+        if not isinstance(untyped, bytes):
+            problem = f"saved must be bytes, got {type(untyped).__name__}"
             raise TypeError(f"{problem}; give what Worlds.save returned")
-        worlds = self._records.chosen(self._which(where))
+        worlds = self._records.chosen(self._selections.of(where))
         load_worlds(self._records, saved, worlds)
         self.inputs.see(worlds)
         self._forget(worlds)
@@ -798,23 +627,22 @@ class Worlds(AttributesByHabit):
             self.signals.observed,
             self._records.q.dtype,
             self.save(),
-            None if self._is_uniform else self._start,
+            None if self._starts.is_uniform else self._starts.state,
         )
 
     # ------------------------------------------------------------------------------------------------ lost worlds
 
     def reason(self, world: int = 0) -> str:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
-        k = self._check_world_number(world)
-        if k in self._reasons:
-            return self._reasons[k]
+        k = self._selections.number(world)
+        if k in self._written.reasons:
+            return self._written.reasons[k]
         return str(explain(self._records.failure(k))) if self._records.lost[k] else ""
 
     def _forget(self, worlds: NDArray[np.int32]) -> None:
         """Forget why worlds were lost that have another state now."""
         self._warned[worlds] = False
-        for k in worlds.tolist() if self._reasons else ():
-            self._reasons.pop(k, None)
+        self._written.forget(worlds)
 
     def _stop_at_lost(self, selection: Selection) -> None:
         """Raise SimulationError for the first lost world of a selection, if it is to stop the others."""
@@ -840,91 +668,12 @@ class Worlds(AttributesByHabit):
 
     def _accept(self, selection: Selection) -> None:
         """Take over what was written to t, q and v; a world to which an impossible state was written is lost."""
-        records = self._records
-        opened = False
-        if records.python is not None:  # schemes of written states begin anew
-            records.python.begin(np.array(records.engine.written(selection), np.int32))
-        if self._scene.model.rows:
-            written = np.array(records.engine.written(selection), np.int32)
-            if self.parameters.are_lengths:  # with which loops may be open
-                self.parameters.accept()
-                written = np.union1d(written, self.parameters.take_moved()).astype(np.int32)
-            opened = bool(len(written)) and self._check_loops(written)
-        if records.engine.accept(selection) or opened:
-            rejected = np.flatnonzero(records.status == Status.WRITTEN).astype(np.int32)
-            for k in rejected.tolist():
-                self._reasons.setdefault(k, str(explain(records.failure(k))))
-            records.engine.restore(rejected)
+        self._written.accept(selection)
         self.inputs.note_jumps()
         self.parameters.accept()
 
-    def _check_loops(self, written: NDArray[np.int32]) -> bool:
-        """Mark worlds whose written states leave a loop open; return whether there are any."""
-        records = self._records
-        finite = np.isfinite(records.q[written]).all(axis=1)
-        finite &= np.isfinite(records.v[written]).all(axis=1) & np.isfinite(records.t[written])
-        good = written[finite]
-        if not len(good):
-            return False
-        q, v, loop_q = records.states(good)
-        with records.varied.scene_of_states(good) as scene:
-            at = constraints(scene.model, q, v, loop_q=loop_q, t=records.t[good])
-        largest = np.abs(at.residual).max(axis=1, initial=0.0)
-        is_open = ~(largest <= (OPEN_SINGLE if records.is_single else OPEN))
-        records.status[good[is_open]] = Status.WRITTEN
-        return bool(is_open.any())
-
-    def _which(self, where: ArrayLike | None) -> Selection:
-        if where is None:
-            return None
-        given = np.atleast_1d(checked_array(where, "where"))
-        if given.dtype == bool:
-            if given.shape != (len(self),):
-                raise SimulationError("where", f"must have shape ({len(self)},), got {given.shape}")
-            return np.flatnonzero(given).astype(np.int32)
-        return self._check_world_numbers(given, "where")
-
-    def _check_world_numbers(self, given: ArrayLike, name: str) -> NDArray[np.int32]:
-        numbers = np.atleast_1d(checked_array(given, name))
-        if numbers.size == 0:
-            return np.zeros(0, np.int32)
-        if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-            raise SimulationError(name, f"must be numbers of worlds, got {given!r}")
-        if numbers.min() < 0 or numbers.max() >= len(self):
-            wrong = numbers[(numbers < 0) | (numbers >= len(self))][0]
-            raise SimulationError(
-                name, f"there is no world {wrong}; they are numbered 0 to {len(self) - 1}"
-            )
-        if name != "source" and len(np.unique(numbers)) != len(numbers):
-            raise SimulationError(name, "names a world twice; give each once")
-        return np.ascontiguousarray(numbers, np.int32)
-
-    def _check_world_number(self, world: int) -> int:
-        if isinstance(world, (bool, np.bool_)) or not isinstance(world, (int, np.integer)):
-            raise SimulationError("world", f"must be the number of a world, got {world!r}")
-        return int(self._check_world_numbers([world], "world")[0])
-
     def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
         return rows[0] if self._one else rows
-
-
-def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given
-    """Return a scene: that given, or that of a scene file or of a model file."""
-    if isinstance(scene, Scene):
-        return scene
-    if not isinstance(scene, (str, PathLike)):
-        problem = f"must be a pysim.Scene or a path, got {type(scene).__name__}"
-        raise TypeError(f"scene {problem}; give what pysim.load_scene returns")
-    is_scene = Path(scene).suffix.lower() == ".toml"
-    return load_scene(scene) if is_scene else load_model_scene(scene)
-
-
-def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
-    """Return a scene whose model files' actuators follow inputs, and the places of their commands there."""
-    spec, places = with_control_inputs(scene.spec)
-    if spec is scene.spec:
-        return scene, places
-    return replace(compile_scene(spec), state=scene.state, settings=scene.settings), places
 
 
 def _restored(
@@ -943,47 +692,31 @@ def _restored(
             scene, n, threads=threads, numbers=numbers.tolist(), observe=observe, dtype=dtype
         )
     if start is not None:
-        worlds._start, worlds._is_uniform = start, False  # noqa: SLF001
+        worlds._starts.set(start)  # noqa: SLF001
     worlds.load(saved)
     return worlds
 
 
-def _whole(given: int, name: str, least: int, most: int = MOST) -> int:
-    """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
-    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)):
-        raise SimulationError(name, f"must be a whole number, got {given!r}")
-    if not least <= given <= most:
-        raise SimulationError(name, f"must be from {least} to {most}, got {given}")
-    return int(given)
+def _world_numbers(numbers: Sequence[int] | None, count: int) -> NDArray[np.intp]:
+    """Return the numbers of worlds (count,), by which their random numbers differ."""
+    values = np.arange(count) if numbers is None else checked_array(numbers, "numbers")
+    if values.shape != (count,):
+        raise SimulationError("numbers", f"must have shape ({count},), got {values.shape}")
+    if values.dtype.kind not in "iu":
+        raise SimulationError("numbers", f"must be whole numbers, got {values.dtype} ones")
+    if values.min() < 0:
+        raise SimulationError("numbers", f"must be 0 or more, got {values.min()}")
+    if values.max() >= KEYS:
+        raise SimulationError("numbers", f"must be below 2**53, got {values.max()}")
+    return values.astype(np.intp)
 
 
 def _precision(dtype: DTypeLike) -> type[np.floating[Any]]:
     """Return the type of the numbers of worlds."""
-    own: Any = dtype  # named as it was given where it is no type
+    kind: Any = dtype  # named as it was given where it is no type
     with suppress(TypeError):
-        own = np.dtype(dtype)
+        kind = np.dtype(dtype)
     for known in (np.float64, np.float32):
-        if isinstance(own, np.dtype) and own == known:
+        if isinstance(kind, np.dtype) and kind == known:
             return known
-    raise SimulationError("dtype", f"must be np.float64 or np.float32, got {own}")
-
-
-def _with_seed(scene: Scene, seed: int) -> Scene:
-    """Return the scene with another seed of its random numbers."""
-    other = with_settings(scene, replace(scene.settings, seed=seed))
-    signals = scene.signals
-    if signals is None or signals.noise is None:
-        return other
-    return replace(other, signals=replace(signals, noise=replace(signals.noise, seed=seed)))
-
-
-def _check_starts(given: ArrayLike | None, own: Array, count: int, name: str, size: int) -> Array:
-    """Return the starts of worlds (count, size)."""
-    values = own if given is None else checked_real(given, name)
-    if values.shape not in ((size,), (count, size)):
-        raise SimulationError(
-            name, f"must have shape ({size},) or ({count}, {size}), got {values.shape}"
-        )
-    if not np.isfinite(values).all():
-        raise SimulationError(name, "must be finite, got nan or inf")
-    return np.array(np.broadcast_to(values, (count, size)), float)
+    raise SimulationError("dtype", f"must be np.float64 or np.float32, got {kind}")

@@ -1,4 +1,4 @@
-"""Checks of arguments: paths, flags, callbacks, lists of names, arrays, quaternions. Errors name the argument."""
+"""Checks of arguments: paths, flags, callbacks, names, whole numbers, arrays, quaternions. Errors name the argument."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 
+MOST = 2**31 - 1  # worlds, and steps of a call
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 
 
@@ -57,6 +58,15 @@ def checked_names(given: object, name: str) -> tuple[str, ...]:
             problem = f"must be a name, got {type(entry).__name__}"
             raise SimulationError(f"{name}[{k}]", f"{problem}; give a str")
     return names
+
+
+def checked_whole(number: object, name: str, least: int, most: int = MOST) -> int:
+    """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
+    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+        raise SimulationError(name, f"must be a whole number, got {number!r}")
+    if not least <= number <= most:
+        raise SimulationError(name, f"must be from {least} to {most}, got {number}")
+    return int(number)
 
 
 def checked_array(given: ArrayLike, name: str) -> NDArray[Any]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import UnknownSimulationNameError, did_you_mean
+import numpy as np
+
+from pysim.errors import SimulationError, UnknownSimulationNameError, did_you_mean
 from pysim.scene.control_inputs import ControlPlace
 from pysim.typing import Array
-from pysim.worlds.argument_checks import assign
+from pysim.worlds.argument_checks import assign, checked_real, checked_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.scene.spec import KeyframeSpec
@@ -81,6 +82,32 @@ class Inputs(Mapping[str, Any]):
             if at.input in self._inputs:
                 found[self._inputs[at.input].places[at.index]] = value
         return found
+
+    def of_rows(self, controls: ArrayLike | None, rows: int | None) -> tuple[Array | None, int]:
+        """Return the inputs (n, rows, inputs) of rows, None if they are held, and the number of rows."""
+        if controls is None:
+            if rows is None:
+                raise SimulationError("rows", "must be given without controls; give their number")
+            return None, checked_whole(rows, "rows", 0)
+        values, size = checked_real(controls, "controls"), self.all.shape[-1]
+        count = values.shape[-2] if values.ndim in (2, 3) else -1
+        if values.shape not in ((count, size), (self._records.count, count, size)):
+            shapes = f"({self._records.count}, rows, {size}) or (rows, {size})"
+            raise SimulationError("controls", f"must have shape {shapes}, got {values.shape}")
+        if rows is not None and rows != count:
+            problem = f"are {count} rows, and rows is {rows}"
+            raise SimulationError("controls", f"{problem}; leave rows out")
+        if not np.isfinite(values).all():
+            raise SimulationError("controls", "must be finite, got nan or inf")
+        return np.array(np.broadcast_to(values, (self._records.count, count, size))), count
+
+    def of_steps(self, controls: ArrayLike, steps: int) -> Array:
+        """Return the inputs (n, steps, inputs) of steps, checked."""
+        values, size = checked_real(controls, "controls"), self.all.shape[-1]
+        shape = (steps, size) if self._one else (self._records.count, steps, size)
+        if values.shape != shape:
+            raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
+        return values[None] if self._one else values
 
     def note_jumps(self) -> None:
         """Note worlds whose inputs were written, for a scheme that carries accelerations or steps past a call's end."""

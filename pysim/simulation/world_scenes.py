@@ -1,0 +1,67 @@
+"""Scenes of `Worlds`: loaded from paths, with inputs for the actuators of model files, and other settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pysim.scene.control_inputs import with_control_inputs
+from pysim.scene_files.loaded_scene import load_model_scene, load_scene
+from pysim.worlds.argument_checks import checked_whole
+from pysim.worlds.controller_memory import with_own_controllers
+from pysim.worlds.failed_worlds import checked_on_failure
+from pysim.worlds.loading import Scene, compile_scene, with_settings
+
+if TYPE_CHECKING:
+    from pysim.scene.control_inputs import ControlPlace
+
+KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
+
+
+def loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever callers give
+    """Return a scene: that given, or that of a scene file or of a model file."""
+    if isinstance(scene, Scene):
+        return scene
+    if not isinstance(scene, (str, PathLike)):
+        problem = f"must be a pysim.Scene or a path, got {type(scene).__name__}"
+        raise TypeError(f"scene {problem}; give what pysim.load_scene returns")
+    is_scene = Path(scene).suffix.lower() == ".toml"
+    return load_scene(scene) if is_scene else load_model_scene(scene)
+
+
+def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
+    """Return a scene whose model files' actuators follow inputs, and the places of their commands there."""
+    spec, places = with_control_inputs(scene.spec)
+    if spec is scene.spec:
+        return scene, places
+    return replace(compile_scene(spec), state=scene.state, settings=scene.settings), places
+
+
+def scene_to_step(
+    scene: Scene, seed: int | None, on_failure: str | None
+) -> tuple[Scene, dict[str, ControlPlace]]:
+    """Return the scene that worlds of another one step, with a seed and `on_failure` if given; and its commands.
+
+    Its controllers in Python are its own, and its actuators from model files follow inputs, at the places of the
+    commands.
+    """
+    stepped, controls = with_controls(scene)
+    stepped = with_own_controllers(stepped)
+    if seed is not None:
+        stepped = with_seed(stepped, seed)
+    choice = checked_on_failure(on_failure) or stepped.settings.on_failure
+    if choice != stepped.settings.on_failure:
+        stepped = with_settings(stepped, replace(stepped.settings, on_failure=choice))
+    return stepped, controls
+
+
+def with_seed(scene: Scene, seed: int) -> Scene:
+    """Return the scene with another seed of its random numbers, a whole number below 2**53."""
+    seed = checked_whole(seed, "seed", 0, KEYS - 1)
+    other = with_settings(scene, replace(scene.settings, seed=seed))
+    signals = scene.signals
+    if signals is None or signals.noise is None:
+        return other
+    return replace(other, signals=replace(signals, noise=replace(signals.noise, seed=seed)))
