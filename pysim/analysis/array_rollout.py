@@ -93,7 +93,7 @@ class ArrayRollout:
         run, model = self._run, self._run.scene.model
         q_bar, v_bar = q_bar.reshape(run.q.shape), v_bar.reshape(run.v.shape)
         rows = run.signals.side_by_side(signal_bars or {}, self.q.shape[:-1])
-        bars = [along_motions(model, run.q, q_bar), v_bar, rows.reshape(run.signal_rows.shape)]
+        bars = along_motions(model, run.q, q_bar), v_bar, rows.reshape(run.signal_rows.shape)
         written = run.worlds.parameters
         now = written.save(run.every)
         written.load(self._numbers, run.every)

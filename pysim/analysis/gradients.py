@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
 
+    # cotangents by q, along δ, and v (n, rows, nv), and of signals (n, rows, numbers)
+    Bars = tuple[Array, Array, Array]
     Loss = Callable[..., tuple[Any, ...]]  # (q, v), or (q, v, signals by name)
 
 __all__ = ["Gradient", "gradient"]
@@ -107,9 +109,6 @@ def gradient(
             raise SimulationError("signals", f"are not read by the loss {loss!r}; leave them out")
         signals = [loss]
     run = Rollout(worlds, controls, steps, signals)
-    if isinstance(loss, str):
-        run.signals.check_single(loss)
-        loss = _last_value(loss)
     parameters = Parameters(worlds, by, reads_signals=bool(run.signals))
     found = run.differentiate(loss, parameters, memory)
     if not run.has_touched and (surfaces := parameters.of_surfaces()):
@@ -118,18 +117,6 @@ def gradient(
             f"gradient: {problem}; take more steps, or another start", PysimWarning, stacklevel=2
         )
     return found
-
-
-def _last_value(name: str) -> Loss:
-    """Return the loss that is the last value of a signal."""
-
-    def loss(q: Array, v: Array, signals: Mapping[str, Array]) -> tuple[Any, ...]:
-        rows = signals[name]
-        by_rows = np.zeros_like(rows)
-        by_rows[..., -1] = 1.0
-        return rows[..., -1], np.zeros_like(q), np.zeros_like(v), {name: by_rows}
-
-    return loss
 
 
 def refusal(worlds: Worlds) -> str:
@@ -210,12 +197,16 @@ class Rollout:
             raise SimulationError("gradient", problem)
         return pack, dict(sizes)
 
-    def differentiate(self, loss: Loss, parameters: Parameters, memory: float) -> Gradient:
+    def differentiate(self, loss: Loss | str, parameters: Parameters, memory: float) -> Gradient:
         """Make the steps, and take the derivatives of the loss back through them."""
+        rows = self.steps
+        if isinstance(loss, str):
+            self.signals.check_single(loss)
+            rows = 1
         with self.from_here() as start:
             stride = self.stride(len(start), memory)
-            kept = self.forward(stride)
-            value, *bars = self._losses(loss)
+            kept = self.forward(stride, rows)
+            value, bars = self._last_values() if isinstance(loss, str) else self._losses(loss)
             sums = ("switches", *parameters.sums)
             cotangents = self.backward(kept, stride, bars, sums)
         return self.result(value, cotangents, parameters)
@@ -261,35 +252,50 @@ class Rollout:
                 "gradient", f"world {world} is lost in step {n + 1}; take fewer steps"
             )
 
-    def forward(self, stride: int) -> dict[int, bytes]:
-        """Make all steps; return the records before every `stride`-th, and after the last one if signals are read."""
+    def forward(self, stride: int, rows: int | None = None) -> dict[int, bytes]:
+        """Make all steps, and keep the states and signals after the last `rows` of them, or all.
+
+        Returns:
+            The records before every `stride`-th step, and after the last one if signals are read.
+        """
         records = self.records
         kept, self.has_touched = {}, False
         self.solutions: dict[int, Array] = {}
-        self.q = np.empty((self.count, self.steps, records.q.shape[1]))
-        self.v = np.empty((self.count, self.steps, records.v.shape[1]))
-        self.signal_rows = np.empty((self.count, self.steps, len(self.signals.columns)))
+        rows = self.steps if rows is None else rows
+        self.q = np.empty((self.count, rows, records.q.shape[1]))
+        self.v = np.empty((self.count, rows, records.v.shape[1]))
+        self.signal_rows = np.empty((self.count, rows, len(self.signals.columns)))
         for n in range(self.steps):
             if n % stride == 0:
                 kept[n] = records.engine.save(self.every)
             # the last step before a record that is kept, or before the end, is not made again
             is_last = (n + 1) % stride == 0 or n + 1 == self.steps
             self.advance(n, keeps_solution=is_last)
-            self.q[:, n], self.v[:, n] = records.q, records.v
+            self.has_touched |= bool(records.engine.parts["touching"].any())
+            if (row := n - self.steps + rows) < 0:
+                continue
+            self.q[:, row], self.v[:, row] = records.q, records.v
             if self.signals:
                 readings = records.engine.readings(None, self.threads)
                 self.readings = readings.shape[1]
-                self.signal_rows[:, n] = readings[:, self.signals.columns]
-            self.has_touched |= bool(records.engine.parts["touching"].any())
+                self.signal_rows[:, row] = readings[:, self.signals.columns]
         if self.signals:
             kept[self.steps] = records.engine.save(self.every)
+        self.end = records.q.copy(), records.v.copy()
         return kept
 
-    def _losses(self, loss: Loss) -> tuple[Array, Array, Array, Array]:
-        """Return losses (n,), and derivatives by q, along δ, v (n, steps, nv), and signals (n, steps, numbers)."""
+    def _last_values(self) -> tuple[Array, Bars]:
+        """Return the last value (n,) of the only signal, and derivatives (n, 1, …) of it by the last row."""
+        value = self.signal_rows[:, 0, 0]
+        bars = np.zeros((self.count, 1, self.scene.model.nv))
+        return value, (bars, bars, np.ones((self.count, 1, 1)))
+
+    def _losses(self, loss: Loss) -> tuple[Array, Bars]:
+        """Return losses (n,) of the rows, which are not kept, and their derivatives (n, steps, …)."""
         q, v, rows = (x[0] if self.one else x for x in (self.q, self.v, self.signal_rows))
+        del self.q, self.v, self.signal_rows
         named = [self.signals.by_name(rows)] if self.signals else []
-        returned: Any = loss(q.copy(), v.copy(), *named)
+        returned: Any = loss(q, v, *named)
         if not isinstance(returned, tuple) or len(returned) != 3 + len(named):
             also = " and by signals" * len(named)
             raise SimulationError(
@@ -303,15 +309,16 @@ class Rollout:
         ):
             if x.shape != shape:
                 raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
+        del v  # which `along_motions` needs room for
         if self.one:
-            value, by_q, by_v, by_rows = value[None], by_q[None], by_v[None], by_rows[None]
-        return value, along_motions(self.scene.model, self.q, by_q), by_v, by_rows
+            value, q, by_q, by_v, by_rows = (x[None] for x in (value, q, by_q, by_v, by_rows))
+        return value, (along_motions(self.scene.model, q, by_q), by_v, by_rows)
 
     def backward(
         self,
         kept: dict[int, bytes],
         stride: int,
-        bars: Sequence[Array],
+        bars: Bars,
         sums: Sequence[str],
     ) -> tuple[dict[str, Array], Array]:
         """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls.
@@ -319,34 +326,48 @@ class Rollout:
         Args:
             kept: records, as `forward` returns them.
             stride: of the records.
-            bars: cotangents by q, along δ, and v (n, steps, nv), and of signals (n, steps, numbers).
+            bars: of the last rows.
             sums: names of cotangents that steps add to.
         """
-        engine = self.records.engine
-        q_bar, v_bar, signal_bar = bars
         bar = self.cotangents(sums)
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
-        after = kept.get(self.steps, b"")
+        after, end = kept.get(self.steps, b""), self.end
         for first in sorted(kept.keys() - {self.steps}, reverse=True):
-            before = self._segment(first, min(first + stride, self.steps), kept[first])
-            for n in reversed(range(first, first + len(before))):
-                if signal_bar[:, n].any():
-                    engine.load(after, self.every)
-                    self._pull_readings(n, signal_bar[:, n], bar)
-                after = before[n - first]
-                engine.load(before[n - first], self.every)
-                if self.controls is not None:
-                    self.records.signals[:, self.places] = self.controls[:, n]
-                bar["q"] += q_bar[self.packed, n]
-                bar["v"] += v_bar[self.packed, n]
-                self.pull(n, bar)
-                if n < first + len(before) - 1:  # made again with the next call
+            last = min(first + stride, self.steps)
+            before = self._segment(first, last, kept[first])
+            for n in reversed(range(first, last)):
+                self._add_bars(bars, n, after, bar)
+                after = before.pop()
+                end = self._pull_made(n, bar, after, end)
+                if n < last - 1:  # made again with the next call
                     del self.solutions[n]
                 if self.controls is not None:
                     control_bar[:, n] = bar["signals"][: self.count, self.places]
                     bar["signals"][:, self.places] = 0.0
         self._pull_start(bar)
         return bar, control_bar
+
+    def _pull_made(
+        self, n: int, bar: dict[str, Array], record: bytes, end: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """Take cotangents back through step n from its record to its end; return q and v before it."""
+        self.records.engine.load(record, self.every)
+        if self.controls is not None:
+            self.records.signals[:, self.places] = self.controls[:, n]
+        self.pull(n, bar, *end)
+        return self.records.q.copy(), self.records.v.copy()
+
+    def _add_bars(self, bars: Bars, n: int, after: bytes, bar: dict[str, Array]) -> None:
+        """Add cotangents of the states and signals after step n, whose record is `after`."""
+        q_bar, v_bar, signal_bar = bars
+        if (row := n - self.steps + q_bar.shape[1]) < 0:
+            return
+        if self.signals and signal_bar[:, row].any():
+            self.records.engine.load(after, self.every)
+            readings = self.signals.among_readings(signal_bar[self.packed, row], self.readings)
+            self._pull(f"signals of step {n + 1}", bar, readings=readings)
+        bar["q"] += q_bar[self.packed, row]
+        bar["v"] += v_bar[self.packed, row]
 
     def _pull_start(self, bar: dict[str, Array]) -> None:
         """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
@@ -388,14 +409,13 @@ class Rollout:
             for name, size in self._sizes()[1].items()
         }
 
-    def pull(self, n: int, bar: dict[str, Array]) -> None:
-        """Take cotangents back through step n."""
+    def pull(self, n: int, bar: dict[str, Array], q: Array, v: Array) -> None:
+        """Take cotangents back through step n, which ended at q and v."""
         solutions = self.solutions[n][self.packed]
         end_q, end_v = self._pull(f"step {n + 1}", bar, solutions=solutions)
-        rows = slice(0, self.count)
-        now = np.hstack([end_q[rows], end_v[rows]])
-        differs = (now != np.hstack([self.q[:, n], self.v[:, n]])).any(axis=1)
-        if differs.any():
+        own_q, own_v = end_q[: self.count], end_v[: self.count]
+        if not (np.array_equal(own_q, q) and np.array_equal(own_v, v)):
+            differs = (own_q != q).any(axis=1) | (own_v != v).any(axis=1)
             step = f"step {n + 1} of world {differs.argmax()}"
             problem = f"{step} ends elsewhere when it is made again"
             remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
@@ -432,11 +452,6 @@ class Rollout:
         used = slice(0, self.count)
         return q[used], v[used], matrices[used], np.flatnonzero(touching[used].any(axis=0))
 
-    def _pull_readings(self, n: int, rows: Array, bar: dict[str, Array]) -> None:
-        """Add cotangents of the signals' numbers (n, numbers) after step n to those of the states there."""
-        readings = self.signals.among_readings(rows[self.packed], self.readings)
-        self._pull(f"signals of step {n + 1}", bar, readings=readings)
-
     def _pull(
         self,
         what: str,
@@ -446,7 +461,8 @@ class Rollout:
         readings: Array | None = None,
     ) -> tuple[Array, Array]:
         """Take cotangents back through the next step of all worlds, their start or readings; return the step's end."""
-        end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
+        states = self.records.q, self.records.v
+        end_q, end_v = (np.empty((len(self.packed), x.shape[1])) for x in states)
         good = _engine.pull_step(
             self.doubles,
             self.packed,

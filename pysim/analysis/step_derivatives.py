@@ -149,7 +149,7 @@ def _products(run: Rollout, states: _States) -> _Made | None:
     states.seed(bar)
     for n in reversed(range(run.steps)):
         run.records.engine.load(kept[n], run.every)
-        run.pull(n, bar)
+        run.pull(n, bar, run.q[:, n], run.v[:, n])
     return run.q[:, -1], run.v[:, -1], *states.matrices(bar)
 
 

@@ -5,6 +5,7 @@ Oracle: the best of central differences of sixth order, of five sizes, of the en
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -365,6 +366,22 @@ def test_records_that_are_made_again_change_no_bit(tmp_path: Path) -> None:
     whole, parts = rollout.gradient(), rollout.gradient(memory=0)
     assert np.array_equal(whole.q, parts.q)
     assert np.array_equal(whole.v, parts.v)
+
+
+def test_steps_that_are_made_again_need_the_memory_of_few_records(tmp_path: Path) -> None:
+    """Oracle: twice √n of n records and solutions, and derivatives by controls; the peak of what Python allocates."""
+    text = HOPPER + '[[sensor]]\nname = "eye"\ntype = "pose"\nframe = "trunk"\n'
+    worlds, steps = pysim.Worlds(scene_of(tmp_path, text, passes=1), 64), 100
+    controls, record = np.zeros((64, steps, 1)), len(worlds.save())
+    pysim.gradient(worlds, controls[:, :9], loss="eye.position.x", memory=0)
+    tracemalloc.start()
+    try:
+        pysim.gradient(worlds, controls, loss="eye.position.x", memory=0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    solution = 16 * 64 * (worlds.model.nv + 1)
+    assert peak < controls.nbytes + 2.3 * 10 * (record + solution) + 64 * 2048
 
 
 def test_a_world_has_the_same_bits_alone_and_among_others(tmp_path: Path) -> None:

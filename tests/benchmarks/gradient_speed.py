@@ -4,13 +4,18 @@
 
 Steps of 4 ms whose targets are held for five; times are the processor's on one thread, in turn, and of steps with
 derivatives by the start and all controls. "Made again" keeps records of every √n-th step alone. Memory is by how much
-the process's peak grows; the last column is (√n + 2) records and 2 kB more for each, of every world.
+the peak of a process grows, of Linux with the C library of GNU; the mark, without the rows that the caller reads, is
+(√n + 2) records and 2 kB more for each, of every world.
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import math
-import resource
+import os
+import subprocess
+import sys
 import warnings
 from functools import partial
 from pathlib import Path
@@ -83,26 +88,54 @@ def main() -> None:
             {k: t / times["step"] for k, t in times.items()},
         )
         print_line(f"{size:8} {us:10.2f} {of['kept']:9.2f} {of['again']:11.2f} {of['by']:16.2f}")
-    memory(scene)
+    memory()
 
 
-def memory(scene: pysim.Scene, steps: int = 1024) -> None:
-    """Print by how much the peak grows with a gradient whose steps are made again."""
+def memory() -> None:
+    """Print by how much the peak of processes of their own grows with gradients whose steps are made again."""
+    print_line(f"{'steps':>6} {'loss':>8} {'peak + [MB]':>12} {'rows [MB]':>10} {'mark [MB]':>10}")
+    sizes = {name: str(1 << 16) for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")}
+    for steps in (100, 1024):
+        for loss_of in ("signal", "rows"):
+            command = [sys.executable, "-m", "tests.benchmarks.gradient_speed", loss_of, str(steps)]
+            subprocess.run(command, check=True, env={**os.environ, **sizes})
+
+
+def print_peak(loss_of: str, steps: int) -> None:
+    """Print by how much the peak of this process grows.
+
+    Rows are those of the derivatives by the controls, and of a loss of rows: q and v, and its derivatives by them.
+    """
+    warnings.simplefilter("ignore", pysim.PysimWarning)
+    scene = pysim.load_scene(SCENE)
     worlds = pysim.Worlds(scene, WORLDS)
     held, record = controls_of(worlds, steps, 0.1), len(worlds.save()) / WORLDS
-    pysim.gradient(worlds, held[:, :4], loss=loss)
-    rows = held.nbytes + 4 * 8 * WORLDS * steps * (
-        scene.model.nq + scene.model.nv
-    )  # of q, v, and by them
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    pysim.gradient(worlds, held, loss=loss, memory=0)
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    allowed = (math.sqrt(steps) + 2) * (record + 2048) * WORLDS
+
+    def run(count: int) -> None:
+        own: Any = "joints.q[0]" if loss_of == "signal" else loss
+        pysim.gradient(worlds, held[:, :count], loss=own, memory=0)
+
+    run(9)  # memory that the first gradient of a process takes
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5", "utf-8")  # the peak is that from now on
+    before = _kilobytes("VmRSS")
+    run(steps)
+    grown = 1024 * (_kilobytes("VmHWM") - before)
+    states = 2 * 8 * WORLDS * steps * (scene.model.nq + scene.model.nv) * (loss_of == "rows")
+    mark = (math.sqrt(steps) + 2) * (record + 2048) * WORLDS
     print_line(
-        f"{steps} steps: peak + {grown / 1e6:.1f} MB, some {rows / 1e6:.1f} MB of them rows of q, v and controls; "
-        f"{allowed / 1e6:.1f} MB"
+        f"{steps:6} {loss_of:>8} {grown / 1e6:12.1f} {(held.nbytes + states) / 1e6:10.1f} {mark / 1e6:10.1f}"
     )
 
 
+def _kilobytes(key: str) -> int:
+    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1])
+
+
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        print_peak(sys.argv[1], int(sys.argv[2]))
+    else:
+        main()
