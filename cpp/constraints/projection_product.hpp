@@ -5,6 +5,9 @@
 //
 //     σ = M⁻¹ c̄,  ω = G⁺J σ,  π = σ − M⁻¹Jᵀ ω            ḡ = −ω
 //     q̃ receives  πᵀ(dJᵀ f − dM c) − ωᵀ dJ c
+//
+// Corrections are those of the user's coordinates. With mimic joints, π and c move the tree by x_tree = E x,
+// and cotangents of its coordinates return by Eᵀ.
 #pragma once
 
 #include "constraints/projection.hpp"
@@ -19,15 +22,14 @@ class ProjectionProduct {
  public:
   using R = simd::Reverse<S, differs>;
 
-  /// Velocities are those of a tree without mimic joints.
   ProjectionProduct(const ModelOf<S>& model, Workspace<S>& w)
       : model_(model),
-        start_(take<S>(w, model.nq)),
-        q_(take<S>(w, model.nq)),
-        v_(take<S>(w, model.nv)),
+        start_(take<S>(w, model.reduced_nq)),
+        q_(take<S>(w, model.reduced_nq)),
+        v_(take<S>(w, model.reduced_nv)),
         phi_(take<S>(w, model.loop_nq())),
         rounds_(model, w),
-        J_(take<S>(w, std::ptrdiff_t{model.rows} * model.nv)),
+        J_(take<S>(w, std::ptrdiff_t{model.rows} * model.reduced_nv)),
         tree_(model, nullptr, w),
         projection_(model, q_, v_, phi_, nullptr, w) {
     projection_.rounds_ = &rounds_;
@@ -39,9 +41,9 @@ class ProjectionProduct {
   /// Projects q and v once more, from where they were; φ are coordinates of loops' joints near those of q.
   void make(S time, const S* q, const S* v, const S* phi, Workspace<S> w) {
     time_ = time;
-    simd::copy_each<S>(q, model_.nq, start_);
-    simd::copy_each<S>(q, model_.nq, q_);
-    simd::copy_each<S>(v, model_.nv, v_);
+    simd::copy_each<S>(q, model_.reduced_nq, start_);
+    simd::copy_each<S>(q, model_.reduced_nq, q_);
+    simd::copy_each<S>(v, model_.reduced_nv, v_);
     simd::copy_each<S>(phi, model_.loop_nq(), phi_);
     projection_.begin(time, w);
     spread_jacobian(projection_.rows_, J_);
@@ -51,7 +53,7 @@ class ProjectionProduct {
   }
 
   /// Replaces cotangents of the state that was found, along δ of q ⊕ δ, by those of the state that was
-  /// projected. Adds to those of M's numbers; `matrix.q` is not used. `places` [bodies] as
+  /// projected. Adds to those of M's numbers, of the tree; `matrix.q` is not used. `places` [bodies] as
   /// TreeProduct has it; null for none.
   void pull(S* q_bar,
             S* v_bar,
@@ -60,8 +62,8 @@ class ProjectionProduct {
             RowProduct<S, differs>& rows,
             const simd::Tape<S>& tape,
             Workspace<S> w) {
-    const int nv = model_.nv;
-    S* const start_bar = zeros(nv, w);
+    const int nv = model_.reduced_nv;
+    S *const start_bar = zeros(model_.nv, w), *const along = model_.mimic ? zeros(model_.nv, w) : nullptr;
     tree_.gather_places(places);
     S *const omega = take<S>(w, model_.rows), *const minus = take<S>(w, model_.rows),
              *const pi = take<S>(w, nv), *const dq_bar = take<S>(w, nv), *const before = take<S>(w, nv);
@@ -70,24 +72,24 @@ class ProjectionProduct {
       const auto& round = rounds_.velocity[n];
       turn(v_bar, round.made, omega, minus, pi, w);
       pull_matrices(round.force, round.change, pi, minus, of_start, rows, w);
-      place(q_, w);
-      rows.add(tree_, q_, phi_, time_, {{{round.from, minus, true, v_bar}}, 1}, nullptr, q_bar, w);
+      pull_rates(round.from, minus, q_bar, v_bar, along, rows, w);
     }
     for (int n = rounds_.positions - 1; n >= 0; --n) {
       const auto& round = rounds_.position[n];
       for (int i = 0; i < nv; ++i) before[i] = dq_bar[i] = all<S>(0);
       for (int b = 0; b < model_.bodies; ++b) {
         const Joint& joint = model_.joint[b];
-        const int q = joint.q, v = joint.v;
+        const int q = joint.reduced_q, v = joint.reduced_v;
+        if (v < 0) continue;
         dynamics::add_retract_product<S>(
             joint, round.from + q, round.change + v, q_bar + v, before + v, dq_bar + v, tape, w);
       }
       turn(dq_bar, round.made, omega, minus, pi, w);
       pull_matrices(round.force, round.change, pi, minus, of_start, rows, w);
-      place(round.from, w);
-      rows.add(tree_, round.from, phi_, time_, {}, minus, before, w);
+      pull_residuals(round.from, minus, before, along, rows, w);
       simd::copy_each<S>(static_cast<const S*>(before), nv, q_bar);
     }
+    if (model_.mimic) return add_to_users(start_bar, q_bar);
     for (int i = 0; i < nv; ++i) q_bar[i] += start_bar[i];
   }
 
@@ -98,7 +100,52 @@ class ProjectionProduct {
     return to;
   }
 
-  void place(const S* q, Workspace<S> w) { tree_.place(q, zeros(model_.nv, w), w); }
+  /// Places the tree at q of the user's coordinates; returns its coordinates.
+  const S* place(const S* q, Workspace<S>& w) {
+    const S* const full = tree::full_q(model_, q, w);
+    Workspace<S> inner = w;
+    tree_.place(full, zeros(model_.nv, inner), inner);
+    return full;
+  }
+
+  /// Zeros for cotangents of the tree's coordinates, or those of the user's where they are the same.
+  S* begin_along(S* along, S* bar) const {
+    for (int i = 0; model_.mimic && i < model_.nv; ++i) along[i] = all<S>(0);
+    return model_.mimic ? along : bar;
+  }
+
+  /// Returns them to those of the user's coordinates.
+  void end_along(const S* along, S* bar) const {
+    if (model_.mimic) add_to_users(along, bar);
+  }
+
+  /// Adds Eᵀ x (reduced nv).
+  void add_to_users(const S* x, S* to) const {
+    for (int i = 0; i < model_.nv; ++i) {
+      const auto& own = model_.mimic_v[i];
+      to[own.own] = simd::fma(all<S>(own.ratio), x[i], to[own.own]);
+    }
+  }
+
+  /// Adds those of J v where velocities were corrected. `along` (nv) is room; null without mimic joints.
+  void pull_rates(
+      const S* v, const S* m, S* q_bar, S* v_bar, S* along, RowProduct<S, differs>& rows, Workspace<S> w) {
+    const S *const q = place(q_, w), *const x = tree::full_v(model_, v, w);
+    S* const along_v = model_.mimic ? take<S>(w, model_.nv) : nullptr;
+    S *const by_q = begin_along(along, q_bar), *const by_v = begin_along(along_v, v_bar);
+    rows.add(tree_, q, phi_, time_, {{{x, m, true, by_v}}, 1}, nullptr, by_q, w);
+    end_along(by_q, q_bar);
+    end_along(by_v, v_bar);
+  }
+
+  /// Adds those of g where positions were corrected.
+  void pull_residuals(
+      const S* q, const S* gamma, S* q_bar, S* along, RowProduct<S, differs>& rows, Workspace<S> w) {
+    const S* const from = place(q, w);
+    S* const by_q = begin_along(along, q_bar);
+    rows.add(tree_, from, phi_, time_, {}, gamma, by_q, w);
+    end_along(by_q, q_bar);
+  }
 
   /// Takes down a correction by nothing in worlds that satisfied the constraints already: states beside
   /// theirs are corrected.
@@ -112,7 +159,7 @@ class ProjectionProduct {
 
   /// ω, −ω and π of a correction, zero where none was made.
   void turn(const S* bar, simd::Mask<S> made, S* omega, S* minus, S* pi, Workspace<S> w) {
-    const int nv = model_.nv;
+    const int nv = model_.reduced_nv;
     const S o = all<S>(0);
     S* const back = take<S>(w, nv);
     for (int i = 0; i < nv; ++i) pi[i] = select(made, bar[i], o);
@@ -127,16 +174,17 @@ class ProjectionProduct {
   }
 
   void pull_matrices(const S* force,
-                     const S* change,
-                     const S* pi,
+                     const S* reduced_change,
+                     const S* reduced_pi,
                      const S* minus,
                      const dynamics::StepMatrixCotangents<S>& matrix,
                      RowProduct<S, differs>& rows,
                      Workspace<S> w) {
-    place(start_, w);
+    const S *const q = place(start_, w), *const pi = tree::full_v(model_, reduced_pi, w),
+                   *const change = tree::full_v(model_, reduced_change, w);
     dynamics::subtract_matrix_product(model_, tree_, pi, change, matrix, w);
     rows.add(tree_,
-             start_,
+             q,
              phi_,
              time_,
              {{{pi, force, false, nullptr}, {change, minus, false, nullptr}}, 2},
@@ -149,7 +197,7 @@ class ProjectionProduct {
   S time_;
   S *const start_, *const q_, *const v_, *const phi_;
   ProjectionRounds<S> rounds_;
-  S* const J_;  ///< (rows, nv) at the start
+  S* const J_;  ///< (rows, reduced nv) at the start
   dynamics::TreeProduct<S> tree_;
   Projection<S> projection_;
 };

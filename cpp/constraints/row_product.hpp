@@ -7,7 +7,8 @@
 // of plugins and lengths by world among them, has its derivatives from there; sums over the tree are
 // recursions (dynamics/rnea_product.hpp).
 //
-// Coordinates are those of a tree without mimic joints.
+// Coordinates are the tree's; those of mimic joints follow the others in q and x. Rows of couplings, which
+// the user's coordinates have, are differentiated by the coordinates that other joints mimic.
 #pragma once
 
 #include "constraints/constraint_rows.hpp"
@@ -217,11 +218,14 @@ class RowProduct {
   void add_couplings(const S* q, S time, const RowTerm<S>* term, const S* gamma, S* q_bar, Workspace<S> w) {
     const int begin = tape_.edges;
     const S* const m = term == nullptr ? gamma : term->m;
-    const R* const at = tree::take_inputs<S, differs>(q, model_.nq, tape_, w);
-    S* const still = take<S>(w, model_.nv);
-    for (int i = 0; i < model_.nv; ++i) still[i] = all<S>(0);
-    const R* const rate =
-        tree::take_inputs<S, differs>(term == nullptr ? still : term->x, model_.nv, tape_, w);
+    const UsersPlaces places = users_places(w);
+    S *const users_q = take<S>(w, model_.reduced_nq), *const users_x = take<S>(w, model_.reduced_nv);
+    for (int i = 0; i < model_.reduced_nq; ++i) users_q[i] = q[places.q[i]];
+    for (int i = 0; i < model_.reduced_nv; ++i) {
+      users_x[i] = term == nullptr ? all<S>(0) : term->x[places.v[i]];
+    }
+    const R* const at = tree::take_inputs<S, differs>(users_q, model_.reduced_nq, tape_, w);
+    const R* const rate = tree::take_inputs<S, differs>(users_x, model_.reduced_nv, tape_, w);
     Workspace<R> inner = {reinterpret_cast<R*>(w.next)};
     const Rows<R> rows = take_rows<R>(taped_, false, inner);
     const bool moves = term != nullptr && term->at_rate;
@@ -236,16 +240,31 @@ class RowProduct {
       const auto& coupling = model_.coupling[k];
       const auto take_of = [&](int first, int count) {
         for (int i = first; i < first + count; ++i) {
-          q_bar[model_.term[i].v] += tree::take_cotangent(at[model_.term[i].q]);
+          q_bar[places.v[model_.term[i].v]] += tree::take_cotangent(at[model_.term[i].q]);
         }
       };
       take_of(coupling.first_term, coupling.terms);
       take_of(coupling.first_input, coupling.inputs);
     }
-    for (int i = 0; term != nullptr && i < model_.nv; ++i) {
+    for (int i = 0; term != nullptr && i < model_.reduced_nv; ++i) {
       const S bar = tree::take_cotangent(rate[i]);
-      if (term->x_bar != nullptr) term->x_bar[i] += bar;
+      if (term->x_bar != nullptr) term->x_bar[places.v[i]] += bar;
     }
+  }
+
+  /// Places of the user's coordinates among the tree's.
+  struct UsersPlaces {
+    int *q, *v;
+  };
+
+  UsersPlaces users_places(Workspace<S>& w) const {
+    const UsersPlaces at = {take<int>(w, model_.reduced_nq), take<int>(w, model_.reduced_nv)};
+    for (int b = 0; b < model_.bodies; ++b) {
+      const Joint& joint = model_.joint[b];
+      for (int i = 0; joint.reduced_v >= 0 && i < joint.nq; ++i) at.q[joint.reduced_q + i] = joint.q + i;
+      for (int i = 0; joint.reduced_v >= 0 && i < joint.nv; ++i) at.v[joint.reduced_v + i] = joint.v + i;
+    }
+    return at;
   }
 
   const ModelOf<S>& model_;

@@ -33,9 +33,8 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (scheme.accuracy > 0) return "simulation.accuracy";
   if (scheme.passes > 2) return "more than two passes";
   if (view.nv == 0) return "no coordinates";
-  if (view.mimic && view.rows > 0) return "loops or couplings beside mimic joints";
   if (view.callback_numbers > 0) return "joints in Python";
-  if (worlds.blocks().python != 0) return "sampled blocks that read accelerations, wrenches or contacts";
+  if (worlds.blocks().python != 0) return "sampled blocks that run between steps";
   if (worlds.has_own_steps()) return "steps in Python";
   if (scheme.events != nullptr) return "events";
   return refused_pairs(worlds.model_contacts()->view());

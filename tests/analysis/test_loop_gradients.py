@@ -285,16 +285,6 @@ def test_the_amplitude_of_a_prescribed_motion_has_the_gradient_of_differences(
     assert error(found, by_parameter(rollout, path)) < SMOOTH
 
 
-def test_loops_beside_mimic_joints_are_refused_with_their_name(tmp_path: Path) -> None:
-    follower = (
-        f'{LINK.format(name="dial")}\n[[joint]]\nname = "dial"\ntype = "revolute"\n'
-        'child = "dial"\naxis = [0, 0, 1]\nmimic = { joint = "drive" }\n'
-    )
-    worlds = pysim.Worlds(scene_of(tmp_path, FOUR_BAR + follower), 1)
-    with pytest.raises(pysim.SimulationError, match="loops or couplings beside mimic joints"):
-        pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
-
-
 def test_the_end_of_a_driven_chain_does_not_depend_on_its_speed_at_the_start(
     tmp_path: Path,
 ) -> None:

@@ -511,39 +511,50 @@ class ConvexStepProduct {
         move_root<R>(h, v1 + i, shift_ + i, q1_ + joint.q, end_v_ + i);
       }
     }
-    if (projects()) {
-      S *const q = take<S>(w_, model_.nq), *const v = take<S>(w_, nv);
-      for (int i = 0; i < model_.nq; ++i) q[i] = q1_[i].value;
-      for (int i = 0; i < nv; ++i) v[i] = end_v_[i].value;
-      projection_.make(time_of_end_, q, v, start_->loop_q, w_);
-    }
+    if (projects()) project_end();
   }
 
-  /// Configuration at the end of the step, whose displacement is an input.
-  const R* take_end() {
-    S* const still = take<S>(w_, model_.nv);
-    for (int i = 0; i < model_.nv; ++i) still[i] = all<S>(0);
-    end_dq_ = inputs(still, model_.nv);
-    at_end_v_ = inputs(end_->v, model_.nv);
-    R* const q = take_taped<R>(model_.nq);
-    for (int b = 0; b < model_.bodies; ++b) {
-      const tree::Joint& joint = model_.joint[b];
-      R from[8];
-      for (int i = 0; i < joint.nq; ++i) from[i] = R(end_->q[joint.q + i]);
-      dynamics::retract<R>(joint.block, joint.blocks, from, end_dq_ + joint.v, q + joint.q);
+  /// Projects the user's coordinates of the end once more.
+  void project_end() {
+    S *const q = take<S>(w_, model_.reduced_nq), *const v = take<S>(w_, model_.reduced_nv);
+    each_users_joint([&](const tree::Joint& joint) {
+      for (int i = 0; i < joint.nq; ++i) q[joint.reduced_q + i] = q1_[joint.q + i].value;
+      for (int i = 0; i < joint.nv; ++i) v[joint.reduced_v + i] = end_v_[joint.v + i].value;
+    });
+    projection_.make(time_of_end_, q, v, start_->loop_q, w_);
+  }
+
+  /// The user's state at the end of the step, on the tape. One that was projected is an input, with the
+  /// displacement of its configuration.
+  UsersState take_end() {
+    if (!projects()) {
+      Workspace<R> w = for_tape();
+      const UsersState end = users_state(q1_, end_v_, w);
+      keep(w);
+      return end;
     }
-    return q;
+    S* const still = take<S>(w_, model_.reduced_nv);
+    for (int i = 0; i < model_.reduced_nv; ++i) still[i] = all<S>(0);
+    end_dq_ = inputs(still, model_.reduced_nv);
+    at_end_v_ = inputs(end_->v, model_.reduced_nv);
+    R* const q = take_taped<R>(model_.reduced_nq);
+    each_users_joint([&](const tree::Joint& joint) {
+      const int at = joint.reduced_q;
+      R from[8];
+      for (int i = 0; i < joint.nq; ++i) from[i] = R(end_->q[at + i]);
+      dynamics::retract<R>(joint.block, joint.blocks, from, end_dq_ + joint.reduced_v, q + at);
+    });
+    return {q, at_end_v_};
   }
 
   /// States of elements at the end, on the tape.
   void record_states(S time) {
-    end_q_ = projects() ? take_end() : q1_;
-    if (!projects()) at_end_v_ = end_v_;
+    at_end_ = take_end();
     Workspace<R> w = for_tape();
     const System<R> system = taped_system(w);
     if (system.states() == 0) return;
     R* mean = nullptr;
-    const UsersState end = users_state(end_q_, at_end_v_, w);
+    const UsersState& end = at_end_;
     if (system.integrates()) {
       const UsersState start = users_state(q_, v_, w);
       mean = take<R>(w, model_.reduced_nv);
@@ -556,8 +567,7 @@ class ConvexStepProduct {
   void record_blocks(const StepSegment<S>& segment) {
     if (segment.due == 0) return;
     Workspace<R> w = for_tape();
-    const UsersState end = users_state(end_q_, at_end_v_, w);
-    const SignalPoint<R> at(taped_model_, R(segment.end), end.q, end.v, current_, w);
+    const SignalPoint<R> at(taped_model_, R(segment.end), at_end_.q, at_end_.v, current_, w);
     run_blocks<R>(at, segment.due, [&](int block) { return on_tape(segment.is_due(block)); }, current_, w);
   }
 
@@ -565,7 +575,7 @@ class ConvexStepProduct {
   void pull_states(const StateCotangents<S>& bar) const {
     for (int i = 0; i < number_count(); ++i) seed(current_[i], bar.signals[i]);
     tape_.pull(begin_states_);
-    for (int i = 0; projects() && i < model_.nv; ++i) {
+    for (int i = 0; projects() && i < model_.reduced_nv; ++i) {
       bar.q[i] += take_cotangent(end_dq_[i]);
       bar.v[i] += take_cotangent(at_end_v_[i]);
     }
@@ -847,8 +857,8 @@ class ConvexStepProduct {
   R *before_, *rate_, *rate_change_, *share_, *v1_;
   R *q_, *tau_, *base_, *current_, *rates_ = nullptr;
   R *free_, *shift_, *q1_, *end_v_;
-  const R *end_q_, *at_end_v_;  ///< at the end, projected
-  const R* end_dq_ = nullptr;   ///< displacement of q there
+  UsersState at_end_ = {};                           ///< projected
+  const R *end_dq_ = nullptr, *at_end_v_ = nullptr;  ///< displacement of q there, and v, that are inputs
   Force<R>* momentum_;
   contact::BoundedForce<R>* bounded_;
   int bounded_count_ = 0;
