@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
+from pysim.analysis.refusals import refusal
 from pysim.analysis.signal_rows import SignalRows
 from pysim.errors import PysimWarning, SimulationError
 from pysim.mechanism.model_numbers import ModelNumbers
@@ -117,17 +118,6 @@ def gradient(
             f"gradient: {problem}; take more steps, or another start", PysimWarning, stacklevel=2
         )
     return found
-
-
-def refusal(worlds: Worlds) -> str:
-    """Return the part of worlds that keeps their steps from having derivatives, '' for none."""
-    records = worlds._records  # noqa: SLF001, the engine's records
-    signals = records.scene.signals
-    if not isinstance(records.engine, _engine.Worlds):
-        return "dtype = np.float32"
-    if signals is not None and signals.callbacks:
-        return "controllers in Python"
-    return str(_engine.cotangent_sizes(records.engine)[0])
 
 
 class Rollout:

@@ -24,13 +24,13 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import aba, aba_derivatives
-from pysim.analysis.gradients import refusal
 from pysim.analysis.linear_system import (
     LinearSystem,
     bracket,
     followed_velocities,
     independent_motions,
 )
+from pysim.analysis.refusals import refusal
 from pysim.analysis.step_derivatives import derivatives_by_numbers
 from pysim.diagnosis.element_faults import slope_fault
 from pysim.diagnosis.failed_steps import explain

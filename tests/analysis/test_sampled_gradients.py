@@ -234,14 +234,27 @@ def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
         assert np.ravel(found.parameters[path][0])[k] == pytest.approx(sum(change) / 0.6, rel=1e-8)
 
 
-def test_sampled_blocks_that_read_accelerations_are_refused(tmp_path: Path) -> None:
-    sensor = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
-    worlds = pysim.Worlds(scene_of(tmp_path, ARM + sensor), 1)
+@pytest.mark.parametrize(
+    ("kind", "keys", "reading"),
+    [
+        ("imu", {"frame": "lower"}, "the acceleration of "),
+        ("force_torque", {"joint": "elbow"}, "the wrench of joint 'elbow'"),
+        ("contact", {"frame": "lower"}, "contacts of sensor 'late'"),
+    ],
+)
+def test_a_sampled_block_that_reads_forces_of_a_step_is_refused_with_its_name(
+    kind: str, keys: dict[str, Any], reading: str, tmp_path: Path
+) -> None:
+    text = table("sensor", name="late", type=kind, period=6e-3, **keys)
+    collision = 'collision = [{ sphere = { radius = 0.05 } }]\n[[joint]]\nname = "elbow"'
+    arm = ARM.replace('[[joint]]\nname = "elbow"', collision)
+    ground = "[[ground]]\nplane = { normal = [0, 0, 1], offset = -2 }\n"
+    worlds = pysim.Worlds(scene_of(tmp_path, arm + ground + text), 1)
 
     def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
         return (q**2).sum((1, 2)), 2 * q, 0 * v
 
-    with pytest.raises(pysim.SimulationError, match="sampled blocks that read accelerations, wren"):
+    with pytest.raises(pysim.SimulationError, match=f"block 'late', which reads {reading}"):
         pysim.gradient(worlds, steps=2, loss=loss)
 
 
