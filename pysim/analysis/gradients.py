@@ -48,6 +48,7 @@ _SUMS = ("theta", "laws")  # cotangents of numbers, which steps add to
 _UNREAD = ("plane_bodies", "plane_loops", "plane_points")  # that follow from other numbers
 # step of central differences of the numbers that follow from a parameter, relative to it
 _PART = 1e-4
+_LISTED = 10  # worlds that an error names
 _ROUNDING = 1e-9  # by which numbers of signals that begin again may differ
 
 
@@ -161,10 +162,28 @@ class Rollout:
         self.take_rows(1)
 
     def take_rows(self, rows: int) -> None:
-        """Take that many cotangents of every world back, side by side."""
-        self.rows = rows
-        packed = -(-self.count // self.pack) * self.pack
-        self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
+        """Take at least that many cotangents of every world back.
+
+        Where worlds leave room in a pack, they are there more than once and share their cotangents: that of row r is at
+        r mod `rows` of copy r // `rows`.
+        """
+        self.copies = min(max(1, self.pack // self.count), rows)
+        self.rows = -(-rows // self.copies)
+        used = np.tile(self.every, self.copies)
+        left = -len(used) % self.pack
+        self.packed = np.concatenate([used, np.repeat(self.every[-1:], left)])
+
+    def rows_of(self, array: Array) -> Array:
+        """Return cotangents (n, rows, …) of the worlds, copied from those of packs."""
+        used, size = array[: self.copies * self.count * self.rows], array.shape[1]
+        by_copy = used.reshape(self.copies, self.count, self.rows, size)
+        return np.asarray(by_copy.swapaxes(0, 1).reshape(self.count, self.copies * self.rows, size))
+
+    def set_row(self, array: Array, row: int, place: int, value: float) -> None:
+        """Set a number of a row of cotangents of every world."""
+        copy, own = divmod(row, self.rows)
+        first = copy * self.count * self.rows + own
+        array[first : first + self.count * self.rows : self.rows, place] = value
 
     @property
     def doubles(self) -> _engine.Worlds:
@@ -468,15 +487,20 @@ class Rollout:
         return end_q, end_v
 
     def _stop_at_failed(self, what: str, good: Array) -> None:
-        if (failed := np.flatnonzero(good != 1)).size:
-            step = f"{what} of world {self.packed[failed[0]]}"
-            if good[failed[0]] < 0:
-                problem = f"{step} needs more memory for its derivatives than there is"
-                remedy = "take fewer bodies, joints or contacts, or smaller networks"
-            else:
-                problem = f"{step} is solved in shorter ones and has no derivative"
-                remedy = "take a shorter simulation.step"
-            raise SimulationError("gradient", f"{problem}; {remedy}")
+        full = good < 0
+        failed = np.unique(self.packed[full if full.any() else good != 1])
+        if not failed.size:
+            return
+        listed = ", ".join(str(world) for world in failed[:_LISTED])
+        more = f" and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
+        step = f"{what} of world{'s' if len(failed) > 1 else ''} {listed}{more}"
+        if full.any():
+            problem = f"{step} needs more memory for its derivatives than there is"
+            remedy = "take fewer bodies, joints or contacts, or smaller networks"
+        else:
+            problem = f"{step} is solved in shorter ones and has no derivative"
+            remedy = "take a shorter simulation.step, or leave these worlds out"
+        raise SimulationError("gradient", f"{problem}; {remedy}")
 
     def result(
         self, value: Array, cotangents: tuple[dict[str, Array], Array], parameters: Parameters

@@ -12,7 +12,7 @@ worlds have parts that these do not cover, rows are products of the steps' deriv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -239,22 +239,16 @@ class _States:
         """Set the cotangents of every world to rows of the identity."""
         row = 0
         for part, places in self._parts():
-            rows = self._rows(bar[part])
             for place in places:
-                rows[:, row, place] = 1.0
+                self._run.set_row(bar[part], row, place, 1.0)
                 row += 1
 
     def matrices(self, bar: dict[str, Array]) -> tuple[Array, Array]:
         """Return A and B of all worlds from the cotangents at the start."""
-        found = [self._rows(bar[part])[:, :, places] for part, places in self._parts()]
-        places = self._run.places
-        rows = self._rows(bar["signals"])
-        inputs = rows[:, :, places] if places else np.zeros((*found[0].shape[:2], 0))
+        run, size = self._run, self.size
+        found = [run.rows_of(bar[part])[:, :size, places] for part, places in self._parts()]
+        inputs = run.rows_of(bar["signals"])[:, :size, run.places]
         return np.concatenate(found, axis=2), inputs
-
-    def _rows(self, array: Array) -> Any:  # noqa: ANN401, a view (n, rows, numbers)
-        run = self._run
-        return array[: run.count * run.rows].reshape(run.count, run.rows, -1)
 
 
 def _frictions(scene: Scene) -> dict[int, str]:

@@ -112,6 +112,17 @@ def test_a_single_world_has_no_axis_of_worlds(tmp_path: Path) -> None:
     assert found.inputs == ("torque",)
 
 
+def test_nodes_that_are_solved_in_shorter_steps_are_named(tmp_path: Path) -> None:
+    run = Rollout(pysim.Worlds(scene_of(tmp_path, BOX), 9), steps=1)
+    good = np.ones(len(run.packed))
+    good[[2, 7]] = 0
+    with pytest.raises(pysim.SimulationError, match=r"step 1 of worlds 2, 7 is solved in shorter"):
+        run._stop_at_failed("step 1", good)
+    good[4] = -1
+    with pytest.raises(pysim.SimulationError, match=r"step 1 of world 4 needs more memory"):
+        run._stop_at_failed("step 1", good)
+
+
 def rows_of_products(worlds: pysim.Worlds, steps: int) -> tuple[Array, Array]:
     """Return A and B of worlds whose rows are products with rows of the identity."""
     run = Rollout(worlds, steps=steps)
