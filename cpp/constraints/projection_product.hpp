@@ -87,7 +87,7 @@ class ProjectionProduct {
       turn(dq_bar, round.made, omega, minus, pi, w);
       pull_matrices(round.force, round.change, pi, minus, of_start, rows, w);
       pull_residuals(round.from, minus, before, along, rows, w);
-      simd::copy_each<S>(static_cast<const S*>(before), nv, q_bar);
+      simd::copy_where<S>(round.made, static_cast<const S*>(before), nv, q_bar);
     }
     if (model_.mimic) return add_to_users(start_bar, q_bar);
     for (int i = 0; i < nv; ++i) q_bar[i] += start_bar[i];

@@ -18,6 +18,7 @@ from pysim.analysis.gradients import Rollout
 from pysim.typing import Array
 from tests.analysis.test_gradient_contacts import MATERIAL, body
 from tests.analysis.test_gradients import BOX, HOPPER, WEIGHTS, covector, scene_of
+from tests.analysis.test_loop_gradients import CHAIN, LOOPS
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 
@@ -177,3 +178,20 @@ def test_matrices_are_the_rows_of_products(family: str, tmp_path: Path) -> None:
     A, B = rows_of_products(worlds, 1)
     assert np.abs(found.A - A).max() < 1e-10 * np.abs(A).max()
     assert np.abs(found.B - B).max(initial=0.0) < 1e-10 * np.abs(B).max(initial=1.0)
+
+
+def test_rows_of_one_world_are_those_of_many(tmp_path: Path) -> None:
+    """A world alone, whose rows share a pack, has the bits of one among others."""
+    scene = scene_of(tmp_path, CHAIN + LOOPS["ball"])
+    worlds = pysim.Worlds(scene, 64)
+    worlds.v[:] = np.random.default_rng(1).normal(0, 0.3, worlds.v.shape)
+    worlds.step(steps=1)
+    found = pysim.step_derivatives(worlds, steps=2)
+    assert found.row_by_row == "loops, couplings or prescribed motions"
+    saved = worlds.save()
+    for count in (1, 3, 7):
+        some = pysim.Worlds(scene, count)
+        some.load(worlds.save(where=np.arange(count)))
+        own = pysim.step_derivatives(some, steps=2)
+        np.testing.assert_array_equal(own.A, found.A[:count])
+    assert worlds.save() == saved
