@@ -185,7 +185,7 @@ class ConvexStepProduct {
       gather_twists(1, first_bar, w);
       pull_pass(1, first_bar, bar, shift_bar, matrix, w);
     }
-    if (projects()) pull_rows(matrix, w);
+    if (projects()) held_.pull(tree_, matrix.q, rows_, w);
     const bool has_room = contact_.pull_start(*start_, bar.deflections, bar.turnings, sums.laws, w);
     for (int pass = 0; pass < made_passes(); ++pass) {
       tree_.gather(twists_.now[pass], velocity_[pass], of.now[pass], matrix.q, nullptr);
@@ -275,9 +275,11 @@ class ConvexStepProduct {
     record_states(time);
     record_blocks(segment);
     contact_.begin(twists_, body_, made_passes());
-    if (!any(renewal_.worlds)) return;
-    evaluate(1);
-    contact_.renew_limits(renewal_.worlds);
+    if (any(renewal_.worlds)) {
+      evaluate(1);
+      contact_.renew_limits(renewal_.worlds);
+    }
+    if (projects()) begin_rows();
   }
 
   /// The model as functions on the tape read it.
@@ -581,13 +583,31 @@ class ConvexStepProduct {
     }
   }
 
-  /// Takes those of the rows' derivatives in the passes back.
-  void pull_rows(const StepMatrixCotangents<S>& matrix, Workspace<S> w) {
-    S* const free = take<S>(w, model_.nv);
+  /// Finds the multipliers of rows in the passes.
+  void begin_rows() {
+    S* const free = take<S>(w_, model_.nv);
     for (int i = 0; i < model_.nv; ++i) free[i] = free_[i].value;
-    const typename HeldRowsProduct<S, differs>::Step step = {
-        step_.free_.base, free, start_q_, start_->loop_q, time_of_end_, velocity_, made_passes()};
-    held_.pull(step, tree_, matrix.q, rows_, w);
+    held_.begin(
+        {step_.free_.base, free, start_q_, start_->loop_q, time_of_end_, velocity_, made_passes()},
+        [this](int pass, S* to, const Workspace<S>& w) {
+          evaluate(pass);
+          sum_pushes(pass, to, w);
+        },
+        w_);
+  }
+
+  /// Σ Jᵀγ (nv) of the impulses of a pass, which have been made.
+  void sum_pushes(int pass, S* to, Workspace<S> w) const {
+    auto* const wrench = take<Force<S>>(w, model_.bodies);
+    for (int i = 0; i < model_.nv; ++i) to[i] = all<S>(0);
+    for (int b = 0; b < model_.bodies; ++b) wrench[b] = spatial::zero_force<S>();
+    contact_.add_impulses(wrench);
+    tree_.gather(twists_.now[pass], velocity_[pass], wrench, nullptr, to);
+    const auto& kinds = step_.problem_.kinds;
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      to[contacts_.coordinate[k].v] += kinds.coordinates.coordinate[k].made;
+    }
+    for (int n = 0; n < bounded_count_; ++n) to[bounded_[n].v] += kinds.bounded.bounded[n].made;
   }
 
   void seed_end(const StateCotangents<S>& bar) const {
@@ -671,7 +691,7 @@ class ConvexStepProduct {
     const int nv = model_.nv;
     S* const lambda = take<S>(w, nv);
     simd::copy_each<S>(step_.problem_.apply_inverse(step_.free_.base, v_bar, w), nv, lambda);
-    if (projects()) keep_rows(pass, lambda, w);
+    if (projects()) held_.keep(pass, lambda);
     auto* const L = take<Motion<S>>(w, model_.bodies);
     auto *const L_bar = take<Force<S>>(w, model_.bodies), *const held = take<Force<S>>(w, model_.bodies);
     tree_.spread(lambda, L);
@@ -721,22 +741,6 @@ class ConvexStepProduct {
     }
     dynamics::subtract_beside_diagonal(model_, base, static_cast<const S*>(minus), to);
     tree_.gather(L, lambda, momentum, nullptr, to);
-  }
-
-  /// Takes down what rows need of a pass, whose impulses have been made.
-  void keep_rows(int pass, const S* lambda, Workspace<S> w) {
-    S* const push = take<S>(w, model_.nv);
-    auto* const wrench = take<Force<S>>(w, model_.bodies);
-    for (int i = 0; i < model_.nv; ++i) push[i] = all<S>(0);
-    for (int b = 0; b < model_.bodies; ++b) wrench[b] = spatial::zero_force<S>();
-    contact_.add_impulses(wrench);
-    tree_.gather(twists_.now[pass], velocity_[pass], wrench, nullptr, push);
-    const auto& kinds = step_.problem_.kinds;
-    for (int k = 0; k < contacts_.coordinates; ++k) {
-      push[contacts_.coordinate[k].v] += kinds.coordinates.coordinate[k].made;
-    }
-    for (int n = 0; n < bounded_count_; ++n) push[bounded_[n].v] += kinds.bounded.bounded[n].made;
-    held_.keep(pass, lambda, push);
   }
 
   /// Takes cotangents of trees' velocities without contacts back to the forces and the start.

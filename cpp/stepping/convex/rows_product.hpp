@@ -31,61 +31,65 @@ class HeldRowsProduct {
                   tree::Workspace<S>& w)
       : model_(model), rows_(rows), A_(A) {
     for (Pass& pass : pass_) {
-      pass = {tree::take<S>(w, model.nv), tree::take<S>(w, model.nv), tree::take<S>(w, rows.count())};
+      pass = {tree::take<S>(w, model.nv), tree::take<S>(w, rows.count()), tree::take<S>(w, rows.count())};
     }
   }
 
-  /// Takes down λ of a pass, and κ, which the rows have from its solution; `push` (nv) is Σ Jᵀγ.
-  void keep(int pass, const S* lambda, const S* push) {
-    const Pass& own = pass_[pass];
-    simd::copy_each<S>(lambda, model_.nv, own.lambda);
-    simd::copy_each<S>(push, model_.nv, own.push);
-    simd::copy_each<S>(rows_.multipliers(), rows_.count(), own.kappa);
-  }
-
-  /// Adds what the rows receive to q̄ (nv), where `tree` is at q, and to numbers on the tape.
-  void pull(const Step& step,
-            const dynamics::TreeProduct<S>& tree,
-            S* q_bar,
-            constraints::RowProduct<S, differs>& product,
-            tree::Workspace<S> w) {
-    const int nv = model_.nv, count = rows_.count();
+  /// Begins a step: finds −μ of its passes, for whose impulses `push(pass, to, w)` sets Σ Jᵀγ (nv).
+  template <class Push>
+  void begin(const Step& step, const Push& push, tree::Workspace<S> w) {
+    step_ = step;
     if (!A_.in_rows) {
       A_.recursion.unload();
       A_.recursion.factor(step.base);
     }
     rows_.factor([&](const S* b, S* x) { A_.solve(b, x); });
-    S *const v = tree::take<S>(w, nv), *const mu = tree::take<S>(w, count),
-             *const kappa = tree::take<S>(w, count);
+    S *const v = tree::take<S>(w, model_.nv), *const sum = tree::take<S>(w, model_.nv);
     for (int pass = 0; pass < step.made; ++pass) {
-      const Pass& own = pass_[pass];
-      A_.solve(own.push, v);
-      for (int i = 0; i < nv; ++i) v[i] += step.free[i];
+      push(pass, sum, w);
+      A_.solve(static_cast<const S*>(sum), v);
+      for (int i = 0; i < model_.nv; ++i) v[i] += step.free[i];
       rows_.project_velocity(v);
-      for (int i = 0; i < count; ++i) {
-        mu[i] = -rows_.multipliers()[i];
-        kappa[i] = -own.kappa[i];
-      }
-      product.add(tree,
-                  step.q,
-                  step.phi,
-                  step.time,
-                  {{{own.lambda, mu, false, nullptr}, {step.velocity[pass], kappa, true, nullptr}}, 2},
-                  nullptr,
-                  q_bar,
-                  w);
+      for (int i = 0; i < rows_.count(); ++i) pass_[pass].mu[i] = -rows_.multipliers()[i];
+    }
+  }
+
+  /// Takes down λ of a pass, and −κ, which the rows have from its solution.
+  void keep(int pass, const S* lambda) {
+    const Pass& own = pass_[pass];
+    simd::copy_each<S>(lambda, model_.nv, own.lambda);
+    for (int i = 0; i < rows_.count(); ++i) own.kappa[i] = -rows_.multipliers()[i];
+  }
+
+  /// Adds what the rows receive to q̄ (nv), where `tree` is at q, and to numbers on the tape.
+  void pull(const dynamics::TreeProduct<S>& tree,
+            S* q_bar,
+            constraints::RowProduct<S, differs>& product,
+            tree::Workspace<S> w) {
+    for (int pass = 0; pass < step_.made; ++pass) {
+      const Pass& own = pass_[pass];
+      product.add(
+          tree,
+          step_.q,
+          step_.phi,
+          step_.time,
+          {{{own.lambda, own.mu, false, nullptr}, {step_.velocity[pass], own.kappa, true, nullptr}}, 2},
+          nullptr,
+          q_bar,
+          w);
     }
   }
 
  private:
   struct Pass {
-    S *lambda, *push, *kappa;
+    S *lambda, *mu, *kappa;  ///< the last two negative
   };
 
   const tree::ModelOf<S>& model_;
   constraints::VelocityRows<S>& rows_;
   dynamics::StepMatrix<S>& A_;
   Pass pass_[passes];
+  Step step_ = {};
 };
 
 }  // namespace pysim::stepping
