@@ -620,7 +620,7 @@ def _switch_names(scene: Scene) -> list[tuple[str, str]]:
     assert contacts is not None
     pairs = [contacts.pairs[k].name for k in contacts.shapes.pair.tolist()]
     laws = [known[v] for v in ModelNumbers(scene.model, contacts.engine).coordinate_laws]
-    names = {"touching": pairs, "sticking": pairs, "friction": laws, "stop": laws}
+    names = {"touching": pairs, "sticking": pairs, "feature": pairs, "friction": laws, "stop": laws}
     if scene.signals is not None:
         own = scene.signals.description
         names["bound"] = [known[own.coordinates[row]] for row in own.bounded]

@@ -17,6 +17,7 @@
 #include "contact/pairs_in_reach.hpp"
 #include "contact/problem.hpp"
 #include "spatial/so3.hpp"
+#include "stepping/convex/feature_switches.hpp"
 #include "stepping/convex/switches.hpp"
 #include "stepping/velocity_terms_product.hpp"
 
@@ -156,6 +157,7 @@ class ContactProduct {
             SwitchCounts<S>::met(fnma(h_, v_n, at.x), abs(at.x) + h_ * abs(v_n));
       }
     });
+    count_features(counts);
     for (int n = 0; n < count_; ++n) {
       const Point& T = point_[n];
       const auto& P = iterate(T);
@@ -254,6 +256,7 @@ class ContactProduct {
     int place, slot, turning;  ///< turning is −1 if nothing resists it
     S limit[passes];
     Mask<S> touches;  ///< see `mark_touching`
+    Mask<S> stays;    ///< room to count switches of features
     Vec3<S> p_bar, p_A_bar;
     Sums sums, turning_sums;  ///< u of them is not used
   };
@@ -274,6 +277,21 @@ class ContactProduct {
   static void clear(Point& T) {
     T.p_bar = T.p_A_bar = spatial::zero3<S>();
     T.sums = T.turning_sums = Sums{};
+  }
+
+  void count_features(const SwitchCounts<S>& counts) const {
+    for (int n = 0; n < count_; n = end_of_pair(n)) {
+      Point* const own = point_ + n;
+      const Pair& pair = *own->pair;
+      const Pose<S>* const X_WA = pair.a < 0 ? nullptr : &factor_.X_WB[pair.a];
+      const FeatureSwitches<S> switches(pair, X_WA, factor_.X_WB[pair.b], SwitchCounts<S>::rounding);
+      const auto at = [&](int i) {
+        const auto& P = iterate(own[i]);
+        return PlacedPoint<S>{number(own[i]) - pair.first, P.feature, P.at.p, own[i].touches};
+      };
+      counts.feature[problem_.pairs.index[own->place]] +=
+          simd::number(switches.met(end_of_pair(n) - n, at, [&](int i) -> Mask<S>& { return own[i].stays; }));
+    }
   }
 
   /// Adds Jᵀγ of a point, as it varies with the poses, and takes γ̄ = J λ back.

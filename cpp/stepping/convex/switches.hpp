@@ -3,6 +3,8 @@
 //     |x₀ − h v_n| ≤ ε (|x₀| + h |v_n|)        a point begins or ends to touch; likewise a stop
 //     ||y| − r| ≤ ε r                          friction begins or ends to slide
 //     |f − bound| ≤ ε max(|f|, |bound|)        a force reaches its bound
+//
+// and points that are within ε of another feature (convex/feature_switches.hpp).
 #pragma once
 
 #include "constraints/contact_law.hpp"
@@ -16,15 +18,15 @@ template <class S>
 struct SwitchCounts {
   static constexpr double rounding = 1e-9;  ///< ε
 
-  S *touching, *sticking;  ///< [pairs]
-  S *friction, *stop;      ///< [coordinates]
-  S* bound;                ///< [bounded forces]
+  S *touching, *sticking, *feature;  ///< [pairs]
+  S *friction, *stop;                ///< [coordinates]
+  S* bound;                          ///< [bounded forces]
 
   /// Of numbers one after the other; null for none.
   static SwitchCounts in(S* numbers, int pairs, int coordinates) {
     if (numbers == nullptr) return {};
-    S *const friction = numbers + 2 * pairs, *const stop = friction + coordinates;
-    return {numbers, numbers + pairs, friction, stop, stop + coordinates};
+    S *const friction = numbers + 3 * pairs, *const stop = friction + coordinates;
+    return {numbers, numbers + pairs, numbers + 2 * pairs, friction, stop, stop + coordinates};
   }
 
   bool counts() const { return touching != nullptr; }
@@ -62,7 +64,7 @@ struct SwitchCounts {
 
 /// How many counts there are.
 constexpr int switch_counts(int pairs, int coordinates, int bounded) {
-  return 2 * (pairs + coordinates) + bounded;
+  return 3 * pairs + 2 * coordinates + bounded;
 }
 
 }  // namespace pysim::stepping

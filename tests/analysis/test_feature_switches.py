@@ -1,0 +1,76 @@
+"""Counts of steps in which two shapes are about to touch at other features.
+
+Oracle: bisection of a jump of the engine's own steps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.typing import Array
+from tests.analysis.test_gradients import BOX, scene_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
+CUBES = "[materials.default]\nfriction = 0.5\nstiffness = 2e4\n" + "".join(
+    f"""
+[[body]]
+name = "{name}"
+mass = 1.0
+inertia = {{ xx = 0.01, yy = 0.01, zz = 0.01 }}
+collision = [{{ box = [0.2, {width}, 0.2] }}]
+[[joint]]
+name = "{name}"
+type = "free"
+child = "{name}"
+"""
+    for name, width in (("low", 0.3), ("high", 0.2))
+)
+
+
+def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+    return v.sum((1, 2)), np.zeros_like(q), np.ones_like(v)
+
+
+def corner_on_corner(scene: pysim.Scene, z: Array) -> pysim.Worlds:
+    """Return worlds in which a cube overlaps another by 1 mm along x, and is at a height."""
+    worlds = pysim.Worlds(scene, len(z))
+    worlds.q[:, 7:10] = [0.199, 0.01, 0.0]
+    worlds.q[:, 9] = z
+    return worlds
+
+
+def after_a_step(scene: pysim.Scene, z: Array) -> Array:
+    worlds = corner_on_corner(scene, z)
+    worlds.step(steps=1)
+    return np.array(worlds.v)
+
+
+def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, CUBES)
+    low, high = 0.198, 0.2
+    for _ in range(60):
+        middle = (low + high) / 2
+        v = after_a_step(scene, np.array([low, middle, high]))
+        jumps = np.linalg.norm(np.diff(v, axis=0), axis=1)
+        low, high = (low, middle) if jumps[0] > jumps[1] else (middle, high)
+    v = after_a_step(scene, np.array([low, high]))
+    assert high - low < 1e-15
+    assert np.linalg.norm(v[1] - v[0]) > 1e-2  # the normal is along x, then along z
+    worlds = corner_on_corner(scene, np.array([low - 1e-6, low, high, high + 1e-6]))
+    switches = pysim.gradient(worlds, steps=1, loss=loss).switches
+    assert [kind for kind, _ in switches] == ["feature"]
+    (counts,) = switches.values()
+    np.testing.assert_array_equal(counts, [0, 1, 1, 0])
+
+
+def test_a_box_that_tumbles_on_a_plane_meets_no_switch_of_features(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, BOX), 4)
+    worlds.v[:] = np.random.default_rng(1).normal(0, 1.0, (4, 6))
+    worlds.step(steps=120)
+    found = pysim.gradient(worlds, steps=100, loss=loss)
+    assert np.any(worlds.contacts)
+    assert not any(kind == "feature" for kind, _ in found.switches)
