@@ -91,7 +91,9 @@ struct PullConvexSteps {
       stepping::ConvexStepProduct<S> product(system, run, batch_.varied, segment.length, w);
       outcome_.good &= product.make(segment, start_, end_, is_known ? &known : nullptr) | !segment.worlds;
       outcome_.has_room &= product.has_room();
-      if (batch_.matrices != nullptr) outcome_.has_room &= write_matrices(product, *batch_.matrices);
+      if (batch_.matrices != nullptr) {
+        outcome_.has_room &= write_matrices(product, *batch_.matrices, segment.worlds, is_last);
+      }
       pull_rows(product, segment.worlds, part, packs, before, total);
       if (!is_last) return;
       for (int i = 0; i < model_.reduced_nq; ++i) end_.q[i] = select(segment.worlds, end_.q[i], start_.q[i]);
@@ -212,8 +214,12 @@ struct PullConvexSteps {
       }
     }
 
-    /// Writes the derivatives of a step that is one segment. Returns whether the tape had room.
-    bool write_matrices(stepping::ConvexStepProduct<S>& product, const StepMatrices& matrices) const {
+    /// Writes the derivatives of a segment of some worlds, times those of the segments behind it, which have
+    /// been written unless it `is_last`. Returns whether the tape had room.
+    bool write_matrices(stepping::ConvexStepProduct<S>& product,
+                        const StepMatrices& matrices,
+                        simd::Mask<S> worlds,
+                        bool is_last) const {
       Workspace<S> w = product.free_memory();
       const stepping::StateList list = {matrices.points,
                                         matrices.coordinates,
@@ -222,14 +228,55 @@ struct PullConvexSteps {
                                         matrices.coordinate_count,
                                         matrices.state_count,
                                         matrices.input_count};
-      S* const packs = take<S>(w, matrices.rows * matrices.columns);
+      const int count = matrices.rows * matrices.columns;
+      S *const packs = take<S>(w, count), *const touching = take<S>(w, contacts_.points);
       stepping::ConvexStepDerivatives<S> derivatives(product, list, w);
       const bool has_room = product.has_room() && derivatives.evaluate(packs);
-      store(packs, matrices.rows * matrices.columns, matrices.to);
-      S* const touching = take<S>(w, contacts_.points);
       product.contacts().list_touching(touching);
-      store(touching, contacts_.points, matrices.touching);
+      if (is_last && all(worlds)) {
+        store(packs, count, matrices.to);
+        store(touching, contacts_.points, matrices.touching);
+      } else {
+        compose(matrices, worlds, is_last, packs, touching, w);
+      }
       return has_room;
+    }
+
+    /// Writes the product of the derivatives of the segments behind one, identities if it `is_last`, with
+    /// those of the segment, where it is made.
+    void compose(const StepMatrices& matrices,
+                 simd::Mask<S> worlds,
+                 bool is_last,
+                 const S* own,
+                 S* touching,
+                 Workspace<S> w) const {
+      const int rows = matrices.rows, columns = matrices.columns;
+      const S o = all<S>(0), e = all<S>(1);
+      S *const behind = take<S>(w, rows * columns), *const both = take<S>(w, rows * columns),
+               *const touched = take<S>(w, contacts_.points);
+      for (int i = 0; i < rows * columns; ++i) behind[i] = i % columns == i / columns ? e : o;
+      for (int k = 0; k < contacts_.points; ++k) touched[k] = o;
+      if (!is_last) {
+        load(matrices.to, rows * columns, behind);
+        load(matrices.touching, contacts_.points, touched);
+      }
+      for (int i = 0; i < rows; ++i) {
+        S *const to = both + i * columns, *const from = behind + i * columns;
+        for (int c = 0; c < columns; ++c) to[c] = c < rows ? o : from[c];
+        for (int k = 0; k < rows; ++k) {
+          for (int c = 0; c < columns; ++c) to[c] = fma(from[k], own[k * columns + c], to[c]);
+        }
+        for (int c = 0; c < columns; ++c) to[c] = select(worlds, to[c], from[c]);
+      }
+      for (int k = 0; k < contacts_.points; ++k) {
+        touching[k] = max(touched[k], select(worlds, touching[k], o));
+      }
+      store(both, rows * columns, matrices.to);
+      store(touching, contacts_.points, matrices.touching);
+    }
+
+    void load(const double* from, int count, S* packs) const {
+      simd::load_rows(from + first_ * count, count, count, packs);
     }
 
     void store(const S* packs, int count, double* to) const {

@@ -43,9 +43,7 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
 std::string matrix_refusal(const Worlds<double>& worlds) {
   const auto view = worlds.model().view<double>();
   if (!worlds.is_convex()) return "integrator = \"" + worlds.scheme().integrator + "\"";
-  if (view.rows > 0) return "loops, couplings or prescribed motions";
-  if (view.mimic) return "mimic joints";
-  return worlds.blocks().periods.empty() ? "" : "sampled blocks";
+  return view.rows > 0 ? "loops, couplings or prescribed motions" : "";
 }
 
 std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds) {
@@ -85,8 +83,8 @@ MatrixNumbers::MatrixNumbers(const Worlds<double>& worlds, const std::vector<std
     }
   }
   const std::size_t memory = 3 * lists_[0].size() + lists_[1].size();
-  rows_ =
-      2 * worlds.model().view<double>().nv + 3 * contacts.turning_points + static_cast<int>(memory) + states_;
+  rows_ = 2 * worlds.model().view<double>().reduced_nv + 3 * contacts.turning_points +
+          static_cast<int>(memory) + states_;
 }
 
 StepMatrices MatrixNumbers::view() const {

@@ -74,3 +74,20 @@ def test_a_box_that_tumbles_on_a_plane_meets_no_switch_of_features(tmp_path: Pat
     found = pysim.gradient(worlds, steps=100, loss=loss)
     assert np.any(worlds.contacts)
     assert not any(kind == "feature" for kind, _ in found.switches)
+
+
+def test_the_stop_of_a_joint_that_mimics_another_is_a_switch_of_its_name(tmp_path: Path) -> None:
+    joint = '[[joint]]\nname = "{0}"\ntype = "prismatic"\naxis = [{1}]\nchild = "{0}"\n{2}\n'
+    body = '[[body]]\nname = "{0}"\nmass = 1.0\n'
+    follow = 'mimic = {{ joint = "first", ratio = {0} }}\nlimits = {{ upper = {1} }}'
+    text = "gravity = [0, 0, 0]\n" + "".join(
+        body.format(name) + joint.format(name, axis, keys)
+        for name, axis, keys in (
+            ("free", "1, 0, 0", follow.format(2.0, 1.0)),
+            ("first", "0, 1, 0", ""),
+            ("held", "0, 0, 1", follow.format(-1.0, 0.0)),
+        )
+    )
+    worlds = pysim.Worlds(scene_of(tmp_path, text), 1)
+    switches = pysim.gradient(worlds, steps=1, loss=loss).switches
+    assert list(switches) == [("stop", "held")]

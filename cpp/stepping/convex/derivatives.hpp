@@ -9,6 +9,10 @@
 // velocity terms, and of pairs of bodies (contact_derivatives.hpp).
 //
 // Radii of friction that were renewed are numbers of their own, which follow from the pass before.
+//
+// Matrices are those of the tree's coordinates until the end. With mimic joints, x_tree = E x:
+//
+//     v̇₁ = E (EᵀHE)⁻¹ Eᵀ (…)
 #pragma once
 
 #include "stepping/convex/chain_rows.hpp"
@@ -44,7 +48,7 @@ class ConvexStepDerivatives {
                  w),
         torque_(nv_, w),
         at_start_(nv_, w),
-        factor_(nv_, w),
+        factor_(model_.reduced_nv, w),
         A_factor_(nv_, w),
         w_(w) {
     shift_ = zeros(moves_ ? nv_ * columns_ : 0);
@@ -53,11 +57,20 @@ class ConvexStepDerivatives {
     number_inputs();
   }
 
-  int rows() const { return rows_; }
-  int columns() const { return columns_; }
-
-  /// Writes the derivatives (rows, columns). Returns whether the tape had room.
+  /// Writes the derivatives (rows, columns) of the user's coordinates. Returns whether the tape had room.
   bool evaluate(S* to) {
+    if (!model_.mimic) return evaluate_tree(to);
+    S* const of_tree = take<S>(w_, std::ptrdiff_t{rows_} * columns_);
+    const bool has_room = evaluate_tree(of_tree);
+    reduce(of_tree, to);
+    return has_room;
+  }
+
+ private:
+  using Chain = ChainRows<S>;
+
+  /// Those of the tree's coordinates.
+  bool evaluate_tree(S* to) {
     has_room_ = true;
     first_ = radius_ = nullptr;
     add_entries();
@@ -74,8 +87,30 @@ class ConvexStepDerivatives {
     return has_room_;
   }
 
- private:
-  using Chain = ChainRows<S>;
+  /// Leaves out rows of mimic joints, and adds their columns to those of the joints that they mimic.
+  void reduce(const S* from, S* to) const {
+    const int users = model_.reduced_nv, fewer = 2 * (nv_ - users), columns = columns_ - fewer;
+    const auto put = [&](const S* row, S* own) {
+      for (int c = 0; c < columns; ++c) own[c] = all<S>(0);
+      for (int i = 0; i < nv_; ++i) {
+        const auto& mimic = model_.mimic_v[i];
+        for (const int half : {0, 1}) {
+          S& sum = own[half * users + mimic.own];
+          sum = fma(all<S>(mimic.ratio), row[half * nv_ + i], sum);
+        }
+      }
+      for (int c = 2 * users; c < columns; ++c) own[c] = row[c + fewer];
+    };
+    of_.each_users_joint([&](const tree::Joint& joint) {
+      for (int i = 0; i < joint.nv; ++i) {
+        for (const int half : {0, 1}) {
+          put(from + (half * nv_ + joint.v + i) * columns_,
+              to + (half * users + joint.reduced_v + i) * columns);
+        }
+      }
+    });
+    for (int r = 2 * nv_; r < rows_; ++r) put(from + r * columns_, to + (r - fewer) * columns);
+  }
 
   struct MemoryColumns {
     int *point, *turning;
@@ -292,12 +327,33 @@ class ConvexStepDerivatives {
       if (moves_) chain_.add_multiples(by_shift + i * nv_, nv_, shift_, row);
       if (by_radii) chain_.add_multiples(by_radius + i * contact_.count(), contact_.count(), radius_, row);
     }
+    if (model_.mimic) return solve_reduced(H, to);
     factor_.mark_branches(model_);
     contact_.each_pair([this](int b, int a) {
       if (a >= 0) mark_pair(b, a);
     });
     factor_.factor(H);
     factor_.solve(to, columns_);
+  }
+
+  /// X ← E (EᵀHE)⁻¹Eᵀ X.
+  void solve_reduced(S* H, S* X) {
+    const int users = model_.reduced_nv;
+    S *const reduced = tree::reduced_inertia(model_, H, w_), *const Y = zeros(users * columns_);
+    for (int i = 0; i < nv_; ++i) {
+      const auto& mimic = model_.mimic_v[i];
+      chain_.add_multiple(all<S>(mimic.ratio), X + i * columns_, Y + mimic.own * columns_);
+    }
+    for (int i = 0; i < users; ++i) {
+      for (int j = 0; j <= i; ++j) factor_.mark(i, j);
+    }
+    factor_.factor(reduced);
+    factor_.solve(Y, columns_);
+    for (int i = 0; i < nv_; ++i) {
+      const auto& mimic = model_.mimic_v[i];
+      const S ratio = all<S>(mimic.ratio);
+      for (int c = 0; c < columns_; ++c) X[i * columns_ + c] = ratio * Y[mimic.own * columns_ + c];
+    }
   }
 
   void mark_pair(int b, int a) {
