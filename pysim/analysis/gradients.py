@@ -21,7 +21,7 @@ from pysim import _engine
 from pysim.analysis.refusals import refusal
 from pysim.analysis.signal_rows import SignalRows
 from pysim.errors import PysimWarning, SimulationError
-from pysim.mechanism.model_numbers import ModelNumbers
+from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
@@ -153,7 +153,8 @@ class Rollout:
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")
         self.steps, self.count = steps, len(worlds)
-        self.pack, _ = self._sizes()
+        #: worlds of a pack, and numbers of cotangents, but those of parameters that are taken later
+        self.pack, self.sizes = self._sizes()
         self.signals = SignalRows(worlds, signals)
         self.every = np.arange(self.count, dtype=np.int32)
         self.places = worlds.inputs.places
@@ -439,7 +440,7 @@ class Rollout:
             n: number of the step.
             states: numbers of points, coordinates and signals that are states, beside q, v and angular deflections.
         """
-        sizes = self._sizes()[1]
+        sizes = self.sizes
         rows = (
             2 * self.scene.model.nv
             + sizes["turnings"]
@@ -487,10 +488,10 @@ class Rollout:
         return end_q, end_v
 
     def _stop_at_failed(self, what: str, good: Array) -> None:
+        if (good == 1).all():
+            return
         full = good < 0
         failed = np.unique(self.packed[full if full.any() else good != 1])
-        if not failed.size:
-            return
         listed = ", ".join(str(world) for world in failed[:_LISTED])
         more = f" and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
         step = f"{what} of world{'s' if len(failed) > 1 else ''} {listed}{more}"
@@ -619,7 +620,8 @@ def _switch_names(scene: Scene) -> list[tuple[str, str]]:
     contacts, known = scene.contacts, scene.model.velocity_names
     assert contacts is not None
     pairs = [contacts.pairs[k].name for k in contacts.shapes.pair.tolist()]
-    laws = [known[v] for v in ModelNumbers(scene.model, contacts.engine).coordinate_laws]
+    of_tree = scene.model.tree_velocity_names
+    laws = [of_tree[v] for v in coordinate_laws(scene.model)]
     names = {"touching": pairs, "sticking": pairs, "feature": pairs, "friction": laws, "stop": laws}
     if scene.signals is not None:
         own = scene.signals.description

@@ -18,7 +18,7 @@ import numpy as np
 
 from pysim.analysis.gradients import Rollout
 from pysim.errors import SimulationError
-from pysim.mechanism.model_numbers import ModelNumbers
+from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
 
@@ -188,7 +188,7 @@ class _States:
             self._elements |= signals.held_states if signals.periods else {}
         self._numbers = list(self._elements) if numbers is None else numbers
         self._frictions = _frictions(run.scene)
-        self._turnings = run.cotangents()["turnings"].shape[1]
+        self._turnings = run.sizes["turnings"]
 
     def add_points(self) -> bool:
         """Take the points that touch now among the states; return whether some were not."""
@@ -253,9 +253,7 @@ class _States:
 
 def _frictions(scene: Scene) -> dict[int, str]:
     """Return names of the tree's coordinates that have dry friction, by their numbers among the laws."""
-    assert scene.contacts is not None
     model = scene.model
-    laws = ModelNumbers(model, scene.contacts.engine).coordinate_laws
     friction = np.concatenate([np.zeros(0), *(joint.friction for joint in model.joints)])
     names = model.tree_velocity_names
-    return {law: names[v] for v, law in laws.items() if friction[v] > 0}
+    return {law: names[v] for v, law in coordinate_laws(model).items() if friction[v] > 0}

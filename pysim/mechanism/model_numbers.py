@@ -56,6 +56,19 @@ class Changed(NamedTuple):
     values: Array
 
 
+def coordinate_laws(model: Model) -> dict[int, int]:
+    """Return the record of every coordinate of the tree's v that has a limit or dry friction in convex steps."""
+    empty = np.zeros(0)
+    lower, upper, friction = (
+        np.concatenate([empty, *(getattr(joint, name) for joint in model.joints)])
+        for name in ("lower", "upper", "friction")
+    )
+    sizes = [len(joint.start_v) for joint in model.joints]
+    plain = [len(joint.start_q) == len(joint.start_v) for joint in model.joints]
+    limited = (np.isfinite(lower) | np.isfinite(upper)) & np.repeat(plain, sizes)
+    return {v: n for n, v in enumerate(np.flatnonzero((friction > 0) | limited).tolist())}
+
+
 class ModelNumbers:
     """Numbers of a model, and of the contacts of convex steps.
 
@@ -83,7 +96,7 @@ class ModelNumbers:
             bodies.sort(key=lambda k: order[model.spec.bodies[k].name])
         self._starts: dict[int, Array] = {}  # of bodies, see _start_of
         #: record of every coordinate of v that has a limit or dry friction in convex steps
-        self.coordinate_laws = self._coordinate_laws() if contacts is not None else {}
+        self.coordinate_laws = coordinate_laws(model) if contacts is not None else {}
         self._plane_gravity: Array | None = None
 
     def table(self, name: str) -> Table:
@@ -264,13 +277,3 @@ class ModelNumbers:
         """Return whether the coordinates of a joint are plain numbers."""
         own = self.model.joints[joint]
         return len(own.start_q) == len(own.start_v)
-
-    def _coordinate_laws(self) -> dict[int, int]:
-        """Return the record of every coordinate of v that has a limit or dry friction in convex steps."""
-        found: dict[int, int] = {}
-        for k, joint in enumerate(self.model.joints):
-            limited = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-            has_law = (joint.friction > 0) | (limited & self._is_plain(k))
-            for i in np.flatnonzero(has_law).tolist():
-                found[int(self._v[k]) + i] = len(found)
-        return found
