@@ -230,7 +230,7 @@ class Projection {
   Workspace<S> w_;
   S found_;                   ///< residual where the state was found
   bool regularised_ = true;   ///< whether rows that have nearly vanished are regularised
-  Rounds* rounds_ = nullptr;  ///< takes down the corrections; null for none
+  Rounds* rounds_ = nullptr;  ///< records the corrections; null for none
 };
 
 /// Moves q and v of the user's coordinates onto the constraints at a time; φ follows. A world that satisfies

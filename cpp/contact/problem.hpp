@@ -68,7 +68,7 @@ class ConvexProblem {
 
   ActivePairs<S> pairs;
   Kinds kinds;
-  Renewal<S>* renewal = nullptr;  ///< takes down where radii are renewed; null for none
+  Renewal<S>* renewal = nullptr;  ///< records where radii are renewed; null for none
 
   /// Where contacts change anything at v*.
   Mask<S> touched() {

@@ -1,17 +1,17 @@
 // Worlds of one scene: their records begin, are saved, loaded and advanced.
+//
+// The file is long because it is all that one class does; what can be read without the class lies beside it
+// (record_memory.hpp, written_states.hpp, call_pieces.hpp, own_steps.hpp, watched_steps.hpp).
 #include "engine/worlds.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
 #include <stdexcept>
 
 #include "engine/contact_dispatch.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/integrators.hpp"
+#include "engine/own_steps.hpp"
 #include "engine/threads.hpp"
 #include "engine/varied_readings.hpp"
 #include "engine/watched_steps.hpp"
@@ -27,129 +27,7 @@ constexpr float finest_of_floats = 1e-5F;
 
 constexpr const char* adaptive = "dopri5";
 
-/// Tag of worlds that are stepped one at a time.
-struct Alone;
-using One = simd::Pack<double, 1, Alone>;
-
-/// Steps of the caller.
-class OwnSteps {
- public:
-  static constexpr bool adapts = false, whole = false;
-
-  OwnSteps(const OwnStep& step, std::ptrdiff_t world) : step_(step), world_(world) {}
-
-  simd::Mask<One> make(simd::Mask<One> wanted, One time, One h) const {
-    const bool good = step_.make(world_, simd::lane(time, 0), simd::lane(h, 0));
-    return good ? wanted : simd::nowhere<One>();
-  }
-
-  simd::Mask<One> unsolved() const { return simd::nowhere<One>(); }
-  void mark_jumps(simd::Mask<One>) const {}  // they carry no accelerations of the engine
-
- private:
-  const OwnStep& step_;
-  std::ptrdiff_t world_;
-};
-
-/// Type of the numbers of an array.
-NumberType type_of(const float*) {
-  return NumberType::float32;
-}
-NumberType type_of(const double*) {
-  return NumberType::float64;
-}
-NumberType type_of(const std::int64_t*) {
-  return NumberType::int64;
-}
-
-std::size_t size_of(NumberType type) {
-  return type == NumberType::float32 ? 4 : 8;
-}
-
-/// Takes memory for every part.
-struct Allocation {
-  const Allocate& allocate;
-  std::ptrdiff_t worlds;
-
-  template <class Number>
-  void operator()(const char* name, Number*& part, int numbers) {
-    part = static_cast<Number*>(allocate({name, type_of(part), worlds, numbers}));
-  }
-
-  void list(const char* name, double*& part, int numbers, const std::int64_t*, int) {
-    (*this)(name, part, numbers);
-  }
-};
-
-struct Size {
-  std::size_t& size;
-  std::ptrdiff_t world;
-
-  template <class Number>
-  void operator()(const char*, const Number*, int numbers) {
-    size += static_cast<std::size_t>(numbers) * sizeof(Number);
-  }
-
-  void list(const char*, const double*, int, const std::int64_t* count, int an_entry) {
-    size += static_cast<std::size_t>(count[world] * an_entry) * sizeof(double);
-  }
-};
-
-struct Writer {
-  char*& to;
-  std::ptrdiff_t world;
-
-  template <class Number>
-  void operator()(const char*, const Number* part, int numbers) {
-    put(part + world * numbers, static_cast<std::size_t>(numbers) * sizeof(Number));
-  }
-
-  void list(const char*, const double* part, int numbers, const std::int64_t* count, int an_entry) {
-    put(part + world * numbers, static_cast<std::size_t>(count[world] * an_entry) * sizeof(double));
-  }
-
-  void put(const void* from, std::size_t size) {
-    std::memcpy(to, from, size);
-    to += size;
-  }
-};
-
-/// Reads records that were checked.
-struct Reader {
-  const char* at;
-  std::ptrdiff_t world;
-
-  template <class Number>
-  void operator()(const char*, Number* part, int numbers) {
-    take(part + world * numbers, static_cast<std::size_t>(numbers) * sizeof(Number));
-  }
-
-  void list(const char*, double* part, int numbers, const std::int64_t* count, int an_entry) {
-    take(part + world * numbers, static_cast<std::size_t>(count[world] * an_entry) * sizeof(double));
-  }
-
-  void take(void* to, std::size_t size) {
-    std::memcpy(to, at, size);
-    at += size;
-  }
-};
-
-/// f(state, world) for the worlds of a call.
-template <class F>
-void each(Selection worlds, const F& f) {
-  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) f(k, worlds[k]);
-}
-
 }  // namespace
-
-Allocate OwnedMemory::allocate() {
-  return [this](const PartOfRecords& part) {
-    const auto numbers = static_cast<std::size_t>(part.worlds * part.numbers);
-    blocks_.emplace_back(std::calloc(numbers + 1, size_of(part.type)), &std::free);
-    if (blocks_.back() == nullptr) throw std::bad_alloc();
-    return blocks_.back().get();
-  };
-}
 
 template <class Real>
 Worlds<Real>::Worlds(const tree::Model& model,
@@ -186,16 +64,14 @@ Worlds<Real>::Worlds(const tree::Model& model,
     const int states = model.signals() == nullptr ? 0 : model.signals()->states;
     n.scheme = stepping::AdaptivePlaces::of(events, n.q, n.v, states).count;
   }
-  Allocation memory{allocate, count};
+  PartAllocation memory{allocate, count};
   parts_.visit(memory);
   memory("report", parts_.report, n.points * contact::ContactReport::numbers);
-  seen_q_.assign(static_cast<std::size_t>(count * n.q), 0);
-  seen_v_.assign(static_cast<std::size_t>(count * n.v), 0);
-  seen_t_.assign(static_cast<std::size_t>(count), 0);
+  written_.emplace(parts_, count);
   stop_.assign(static_cast<std::size_t>(count), {});
   goal_.assign(static_cast<std::size_t>(count), 0);
   constexpr std::ptrdiff_t few = 32768;  // steps of worlds of one body: explicit ones take a few milliseconds
-  piece_ = own_step_ ? 16 : std::max(std::ptrdiff_t{1}, few / (count * (model.nbodies() + 1)));
+  pieces_ = CallPieces(own_step_ ? 16 : std::max(std::ptrdiff_t{1}, few / (count * (model.nbodies() + 1))));
   set_bounds();
   std::fill_n(parts_.length, count, std::int64_t{-1});
   std::fill_n(parts_.step, count, scheme_.step);
@@ -412,13 +288,13 @@ template <class Real>
 std::size_t Worlds<Real>::saved_size(Selection worlds) {
   check(worlds, "worlds");
   std::size_t size = 0;
-  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) parts_.visit(Size{size, worlds[k]});
+  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) parts_.visit(RecordSize{size, worlds[k]});
   return size;
 }
 
 template <class Real>
 void Worlds<Real>::save(Selection worlds, char* to) {
-  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) parts_.visit(Writer{to, worlds[k]});
+  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) parts_.visit(RecordWriter{to, worlds[k]});
 }
 
 template <class Real>
@@ -432,11 +308,7 @@ void Worlds<Real>::load(const char* bytes, std::size_t size, Selection worlds) {
 
 template <class Real>
 void Worlds<Real>::put_back(const char* bytes, Selection worlds) {
-  Reader reader{bytes, 0};
-  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) {
-    reader.world = worlds[k];
-    parts_.visit(reader);
-  }
+  for (std::ptrdiff_t k = 0; k < worlds.count; ++k) parts_.visit(RecordReader{bytes, worlds[k]});
 }
 
 // ---------------------------------------------------------------------------------- what others have written
@@ -445,7 +317,7 @@ template <class Real>
 std::vector<int> Worlds<Real>::written(Selection worlds) const {
   std::vector<int> found;
   each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) {
-    if (is_written(world)) found.push_back(static_cast<int>(world));
+    if (written_->is_written(world)) found.push_back(static_cast<int>(world));
   });
   return found;
 }
@@ -454,15 +326,15 @@ template <class Real>
 bool Worlds<Real>::accept(Selection worlds) {
   bool lost = false;
   each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) {
-    if (!is_written(world) || parts_.status[world] != 0) return;
-    if (!is_state(world)) {
+    if (!written_->is_written(world) || parts_.status[world] != 0) return;
+    if (!is_state(parts_, *model_, world)) {
       parts_.status[world] = static_cast<std::int64_t>(stepping::WorldStatus::written);
       lost = true;
       return;
     }
-    if (seen_t_[static_cast<std::size_t>(world)] != parts_.t[world]) begin_clock(world);
+    if (written_->has_other_time(world)) begin_clock(world);
     restart_scheme(world);
-    see(world);
+    written_->see(world);
   });
   return lost;
 }
@@ -470,26 +342,13 @@ bool Worlds<Real>::accept(Selection worlds) {
 template <class Real>
 void Worlds<Real>::restore(Selection worlds) {
   check(worlds, "worlds");
-  const auto& n = parts_.sizes;
-  each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) {
-    std::copy_n(seen_q_.data() + world * n.q, n.q, parts_.q + world * n.q);
-    std::copy_n(seen_v_.data() + world * n.v, n.v, parts_.v + world * n.v);
-    parts_.t[world] = seen_t_[static_cast<std::size_t>(world)];
-  });
+  each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { written_->restore(world); });
 }
 
 template <class Real>
 void Worlds<Real>::see(Selection worlds) {
   check(worlds, "worlds");
-  each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { see(world); });
-}
-
-template <class Real>
-void Worlds<Real>::see(std::ptrdiff_t world) {
-  const auto& n = parts_.sizes;
-  std::copy_n(parts_.q + world * n.q, n.q, seen_q_.data() + world * n.q);
-  std::copy_n(parts_.v + world * n.v, n.v, seen_v_.data() + world * n.v);
-  seen_t_[static_cast<std::size_t>(world)] = parts_.t[world];
+  each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { written_->see(world); });
 }
 
 template <class Real>
@@ -509,39 +368,6 @@ void Worlds<Real>::begin_clock(std::ptrdiff_t world) {
     const double n = std::floor(t / blocks_.periods[static_cast<std::size_t>(k)] + 1e-9);
     parts_.instants[world * parts_.sizes.blocks + k] = static_cast<std::int64_t>(n) + 1;
   }
-}
-
-template <class Real>
-bool Worlds<Real>::is_written(std::ptrdiff_t world) const {
-  const auto& n = parts_.sizes;
-  const auto differs = [](const Real* a, const Real* b, int count) {
-    return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(Real)) != 0;
-  };
-  return differs(parts_.q + world * n.q, seen_q_.data() + world * n.q, n.q) ||
-         differs(parts_.v + world * n.v, seen_v_.data() + world * n.v, n.v) ||
-         parts_.t[world] != seen_t_[static_cast<std::size_t>(world)];
-}
-
-/// Whether q and v are finite and quaternions of unit length, after those that are nearly so are normalised.
-template <class Real>
-bool Worlds<Real>::is_state(std::ptrdiff_t world) const {
-  const auto& n = parts_.sizes;
-  Real* const q = parts_.q + world * n.q;
-  const Real* const v = parts_.v + world * n.v;
-  const auto finite = [](double x) { return std::isfinite(x); };
-  if (!std::all_of(q, q + n.q, finite) || !std::all_of(v, v + n.v, finite) || !finite(parts_.t[world])) {
-    return false;
-  }
-  for (const auto& place : model_->quaternions()) {
-    Real* const x = q + place.at;
-    double square = 0;
-    for (int i = 0; i < 4; ++i) square += double{x[i]} * x[i];
-    const double length = std::sqrt(square);
-    if (std::abs(length - 1) > 1e-6) return false;
-    if (std::abs(length - 1) <= 4 * std::numeric_limits<Real>::epsilon()) continue;  // rounding alone
-    for (int i = 0; i < 4; ++i) x[i] = static_cast<Real>(x[i] / length);
-  }
-  return true;
 }
 
 /// Predictions and carried momenta begin anew; counts stay. Contacts keep what they remember.
@@ -617,44 +443,8 @@ void Worlds<Real>::advance(Selection worlds,
   batch.states = worlds.count;
   batch.call.index = worlds.index;
   if (batch.call.goal == nullptr) batch.call.goal = goal_.data();
-  run_for(batch, allowance, threads);
-  each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { see(world); });
-}
-
-/// Makes steps in pieces until all worlds have stopped, one waits for the caller, or the allowance is used
-/// up.
-template <class Real>
-void Worlds<Real>::run_for(WorldBatch<Real>& batch, const Allowance& allowance, int threads) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  const auto seconds_since = [](Clock::time_point time) {
-    return std::chrono::duration<double>(Clock::now() - time).count();
-  };
-  const bool is_timed = std::isfinite(allowance.wall);
-  const std::unique_ptr<bool[]> rests(new bool[static_cast<std::size_t>(batch.states)]);
-  auto& call = batch.call;
-  call.rests = nullptr;
-  for (std::ptrdiff_t left = allowance.most;; left -= call.most) {
-    call.most = is_timed ? std::min(left, piece_) : left;
-    const auto start = Clock::now();
-    run(batch, threads);
-    bool goes_on = false, waits = false;
-    for (std::ptrdiff_t k = 0; k < batch.states; ++k) {
-      const auto why = call.stop[k];
-      rests[k] = why != stepping::WorldStop::unfinished;
-      goes_on |= !rests[k];
-      waits |= why == stepping::WorldStop::waits || why >= stepping::WorldStop::event;
-    }
-    if (is_timed && call.most == piece_) {
-      const double longest = goes_on ? 16 : 1;  // a piece that was not used up may be too long
-      const double fits = 0.25 * allowance.wall / std::max(seconds_since(start), 1e-9);
-      const double factor = std::clamp(fits, 0.5, longest);
-      const double most = 1e15;  // far from the end of whole numbers
-      piece_ = static_cast<std::ptrdiff_t>(std::clamp(factor * static_cast<double>(piece_), 1.0, most));
-    }
-    if (!goes_on || waits || left <= call.most || seconds_since(begin) >= allowance.wall) return;
-    call.rests = rests.get();
-  }
+  pieces_.run(batch, allowance, [&] { run(batch, threads); });
+  each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { written_->see(world); });
 }
 
 template <class Real>
@@ -737,7 +527,9 @@ bool Worlds<Real>::watches_steps() const {
 /// Makes steps of all worlds that do not rest.
 template <class Real>
 void Worlds<Real>::make_steps(const WorldBatch<Real>& batch, int threads) {
-  if (own_step_) return run_own_steps(batch.call, batch.states);
+  if constexpr (!is_single) {
+    if (own_step_) return run_own_steps(own_step_, batch.call, parts_, batch.states);
+  }
   run_worlds(*model_, batch, is_convex_, threads);
 }
 
@@ -770,29 +562,6 @@ void Worlds<Real>::name_events(const WorldBatch<Real>& batch) const {
     call.stop[k] =
         static_cast<stepping::WorldStop>(static_cast<std::int64_t>(stepping::WorldStop::event) +
                                          static_cast<std::int64_t>(carried[stepping::AdaptivePlaces::event]));
-  }
-}
-
-/// Advances worlds one after the other by steps of the caller, who runs their sampled blocks, too.
-template <class Real>
-void Worlds<Real>::run_own_steps(const stepping::WorldCall<Real>& call, std::ptrdiff_t states) {
-  if constexpr (!is_single) {
-    const auto& n = parts_.sizes;
-    for (std::ptrdiff_t k = 0; k < states; ++k) {
-      const std::ptrdiff_t world = call.world(k);
-      WorldLanes<One> lanes = {};
-      const auto row = [world](double* part, int count) {
-        return reinterpret_cast<One*>(part + world * count);  // one lane lies as its number
-      };
-      lanes.q = row(parts_.q, n.q);
-      lanes.v = row(parts_.v, n.v);
-      lanes.loop_q = row(parts_.loop_q, n.loop_q);
-      if (call.worlds.signals != nullptr) lanes.signals.numbers = row(parts_.signals, n.signals);
-      OwnSteps steps(own_step_, world);
-      stepping::PackAdvance<One, OwnSteps> advance(call, k, steps);
-      const auto no_blocks = [](One, std::uint64_t, const auto&) {};
-      advance.run(no_blocks, WorldInputs<One>{call, k, lanes}, StateRows<One>{call, k, lanes});
-    }
   }
 }
 

@@ -13,37 +13,19 @@
 #include <vector>
 
 #include "contact/iteration_log.hpp"
+#include "engine/call_pieces.hpp"
 #include "engine/contact_model.hpp"
 #include "engine/events.hpp"
 #include "engine/float_contacts.hpp"
 #include "engine/record_check.hpp"
+#include "engine/record_memory.hpp"
 #include "engine/recorded_worlds.hpp"
+#include "engine/selection.hpp"
 #include "engine/smooth_law.hpp"
 #include "engine/world_operations.hpp"
+#include "engine/written_states.hpp"
 
 namespace pysim::engine {
-
-enum class NumberType { float32, float64, int64 };
-
-/// An array of the records: a part, with a row of numbers for every world.
-struct PartOfRecords {
-  const char* name;
-  NumberType type;
-  std::ptrdiff_t worlds;
-  int numbers;
-};
-
-/// Returns memory of zeros for a part, which lives as long as the worlds do.
-using Allocate = std::function<void*(const PartOfRecords&)>;
-
-/// Memory of worlds that nobody else owns. It is taken from the system where it is written.
-class OwnedMemory {
- public:
-  Allocate allocate();
-
- private:
-  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
-};
 
 /// How the worlds of a scene are stepped.
 struct WorldScheme {
@@ -88,20 +70,6 @@ struct OwnStep {
   explicit operator bool() const { return static_cast<bool>(make); }
 };
 
-/// How much a call does before it leaves worlds unfinished: steps that each makes, and wall time [s].
-struct Allowance {
-  std::ptrdiff_t most = std::ptrdiff_t{1} << 62;
-  double wall = simd::infinity;
-};
-
-/// Numbers of some worlds, or all of them.
-struct Selection {
-  const int* index;  ///< null for 0 … count − 1
-  std::ptrdiff_t count;
-
-  std::ptrdiff_t operator[](std::ptrdiff_t k) const { return index == nullptr ? k : index[k]; }
-};
-
 /// Worlds whose q and v are of the type Real, in which they are stepped.
 template <class Real>
 class Worlds : public RecordedWorlds {
@@ -118,6 +86,8 @@ class Worlds : public RecordedWorlds {
          OwnStep own_step,
          const Allocate& allocate,
          int kept = 0);
+  Worlds(const Worlds&) = delete;  // members refer to the parts
+  Worlds& operator=(const Worlds&) = delete;
 
   std::ptrdiff_t count() const override { return count_; }
   const std::int64_t* status() const override { return parts_.status; }
@@ -226,21 +196,16 @@ class Worlds : public RecordedWorlds {
   void check_scheme() const;
   void check_tolerance(const std::vector<double>& x, const char* name) const;
   void set_bounds();
-  void see(std::ptrdiff_t world);
   void begin_clock(std::ptrdiff_t world);
   void begin_grid(std::ptrdiff_t world);
   void lengthen_levers(double reach);
   contact::Contacts<Real> contacts() const;
   bool watches_steps() const;
   void run(WorldBatch<Real>& batch, int threads);
-  void run_for(WorldBatch<Real>& batch, const Allowance& allowance, int threads);
   void make_steps(const WorldBatch<Real>& batch, int threads);
   void run_watched(const WorldBatch<Real>& batch, int threads);
   void name_events(const WorldBatch<Real>& batch) const;
-  void run_own_steps(const stepping::WorldCall<Real>& call, std::ptrdiff_t states);
   SavedSchedules schedules();
-  bool is_written(std::ptrdiff_t world) const;
-  bool is_state(std::ptrdiff_t world) const;
   void restart_scheme(std::ptrdiff_t world) const;
 
   const tree::Model* model_;
@@ -251,7 +216,7 @@ class Worlds : public RecordedWorlds {
   OwnStep own_step_;
   bool is_convex_, is_adaptive_;
   contact::IterationLog* log_ = nullptr;  ///< of the world that `newton_iterations` advances
-  double* solutions_ = nullptr;           ///< that `take_solutions` takes down
+  double* solutions_ = nullptr;           ///< that `take_solutions` records
   std::vector<double> zeros_;             ///< of forces that are not prescribed
   stepping::Actuation actuation_ = {};
   std::unique_ptr<SmoothLaw> smooth_;
@@ -259,11 +224,10 @@ class Worlds : public RecordedWorlds {
   FloatContacts float_contacts_;
   stepping::WorldArrays<Real> parts_ = {};
   RecordBounds bounds_ = {};
-  std::vector<Real> seen_q_, seen_v_;
-  std::vector<double> seen_t_;
+  std::optional<WrittenStates<Real>> written_;  ///< made with the parts
   std::vector<stepping::WorldStop> stop_;
   std::vector<std::int64_t> goal_;
-  std::ptrdiff_t piece_;  ///< steps of a world that take about a quarter of the wall time of a call
+  CallPieces pieces_;
   std::unique_ptr<unsigned char[]> schedules_;
   std::vector<std::uint64_t> schedule_keys_;
   std::vector<std::ptrdiff_t> places_;
