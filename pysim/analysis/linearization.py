@@ -327,7 +327,7 @@ class _Linearization:
         size, count = len(self.states), len(self.input_names)
         with np.errstate(all="ignore"):
             if self.period is not None and (steps := self._steps()):
-                rate, whole = self._step_derivatives(steps)
+                rate, whole = self._step_derivatives(*steps)
             elif self.period is not None:
                 (rate,), (whole,) = self._differences(self._next)
             elif self._is_analytical():
@@ -550,19 +550,19 @@ class _Linearization:
                 f"outputs: {name!r}", f"{problem}; choose positions and velocities"
             )
 
-    def _steps(self) -> int:
-        """Return how many steps a period has, if they have derivatives; else 0."""
+    def _steps(self) -> tuple[Worlds, int] | None:
+        """Return a world at the state, and how many steps a period has, if these have derivatives."""
         assert self.period is not None
         step = self.scene.settings.step
         steps = round(self.period / step)
         if abs(steps * step - self.period) > 1e-9 * self.period:
-            return 0
-        return 0 if refusal(Worlds(self.scene, 1)) else steps
+            return None
+        worlds = Worlds(self.scene, 1)
+        return None if refusal(worlds) else (worlds, steps)
 
-    def _step_derivatives(self, steps: int) -> tuple[Array, Array]:
+    def _step_derivatives(self, worlds: Worlds, steps: int) -> tuple[Array, Array]:
         """Return x⁺ − x and [A B] of the scheme's steps."""
         state, model, places = self.scene.state, self.model, self.element_places
-        worlds = Worlds(self.scene, 1)
         worlds.q[:], worlds.v[:] = state.q, state.v
         records = worlds._records  # noqa: SLF001, the engine's records
         if self.scene.signals is not None:

@@ -45,7 +45,7 @@ def differences(at: _Linearization) -> list[Array]:
 def check(scene: pysim.Scene, q: Array, v: Array, period: float | None = None) -> None:
     system = pysim.linearize(scene, state=(q, v), period=period)
     at = _Linearization(_at(scene, pysim.State(q, v)), None, None, system.period)
-    assert at._steps() >= 1  # its steps have derivatives
+    assert at._steps() is not None  # its steps have derivatives
     own = np.hstack([system.A, system.B])
     kept = [at.states.index(name) for name in system.states]
     columns = [*kept, *range(len(at.states), len(at.states) + system.B.shape[1])]
