@@ -226,94 +226,70 @@ void bind_results(py::module_& m) {
       .def_readonly("rank", &ProjectedState::rank, "Of the Jacobian (…).");
 }
 
+/// A function of q in the precision of q.
+template <class Result, class... Others>
+auto in_precision(Result (*single)(const Model&, py::handle, Others...),
+                  Result (*with_doubles)(const Model&, py::handle, Others...)) {
+  return [=](const Model& model, py::handle q, Others... others) {
+    return (is_single(q) ? single : with_doubles)(model, q, others...);
+  };
+}
+
+#define PYSIM_IN_PRECISION_OF_Q(function) in_precision(&function<float>, &function<double>)
+
 }  // namespace
 
 void bind_constraints(py::module_& m) {
   bind_results(m);
-  m.def(
-      "constrained_aba",
-      [](const Model& model,
-         py::handle q,
-         py::handle v,
-         py::handle tau,
-         py::handle f_ext,
-         py::handle loop_q,
-         int threads,
-         bool passive,
-         py::handle t) {
-        const auto run = is_single(q) ? &constrained_aba<float> : &constrained_aba<double>;
-        return run(model, q, v, tau, f_ext, loop_q, threads, passive, t);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "tau"_a,
-      "f_ext"_a,
-      "loop_q"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "passive"_a = false,
-      "t"_a = py::none(),
-      "Accelerations and the force of every row.");
-  m.def(
-      "constrained_aba_derivatives",
-      [](const Model& model,
-         py::handle q,
-         py::handle v,
-         py::handle tau,
-         py::handle f_ext,
-         py::handle loop_q,
-         int threads,
-         bool passive,
-         bool forces,
-         py::handle out,
-         py::handle t) {
-        const auto run =
-            is_single(q) ? &constrained_aba_derivatives<float> : &constrained_aba_derivatives<double>;
-        return run(model, q, v, tau, f_ext, loop_q, threads, passive, forces, out, t);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "tau"_a,
-      "f_ext"_a,
-      "loop_q"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "passive"_a = false,
-      "forces"_a = false,
-      "out"_a = py::none(),
-      "t"_a = py::none(),
-      "Derivatives of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a "
-      "singular position opens.");
-  m.def(
-      "constraint_rows",
-      [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
-        return is_single(q) ? constraint_rows<float>(model, q, v, loop_q, threads, t)
-                            : constraint_rows<double>(model, q, v, loop_q, threads, t);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "loop_q"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "t"_a = py::none(),
-      "The constraints at a state and a time, 0 by default; v is zero by default.");
-  m.def(
-      "project",
-      [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
-        return is_single(q) ? project<float>(model, q, v, loop_q, threads, t)
-                            : project<double>(model, q, v, loop_q, threads, t);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "loop_q"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "t"_a = py::none(),
-      "The state moved onto the constraints.");
+  m.def("constrained_aba",
+        PYSIM_IN_PRECISION_OF_Q(constrained_aba),
+        "model"_a,
+        "q"_a,
+        "v"_a,
+        "tau"_a,
+        "f_ext"_a,
+        "loop_q"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "passive"_a = false,
+        "t"_a = py::none(),
+        "Accelerations and the force of every row.");
+  m.def("constrained_aba_derivatives",
+        PYSIM_IN_PRECISION_OF_Q(constrained_aba_derivatives),
+        "model"_a,
+        "q"_a,
+        "v"_a,
+        "tau"_a,
+        "f_ext"_a,
+        "loop_q"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "passive"_a = false,
+        "forces"_a = false,
+        "out"_a = py::none(),
+        "t"_a = py::none(),
+        "Derivatives of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a "
+        "singular position opens.");
+  m.def("constraint_rows",
+        PYSIM_IN_PRECISION_OF_Q(constraint_rows),
+        "model"_a,
+        "q"_a,
+        "v"_a,
+        "loop_q"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "t"_a = py::none(),
+        "The constraints at a state and a time, 0 by default; v is zero by default.");
+  m.def("project",
+        PYSIM_IN_PRECISION_OF_Q(project),
+        "model"_a,
+        "q"_a,
+        "v"_a,
+        "loop_q"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "t"_a = py::none(),
+        "The state moved onto the constraints.");
   m.def("search_poses",
         &search_poses,
         "model"_a,

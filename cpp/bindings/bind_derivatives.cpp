@@ -6,11 +6,18 @@
 namespace pysim::bindings {
 namespace {
 
-/// `count` matrices (nv, nv) per state, with respect to q, v and the third argument; `out` may be a tuple of
-/// `count` arrays.
-template <class Real>
-py::object matrices(Call<Real>& call, KernelPair kernel, const Arguments& given, int count = 3) {
+/// Matrices (nv, nv) per state with respect to q, v and the third array, if there is one; `out` may be a
+/// tuple of as many arrays.
+template <const Signature& signature, class Real>
+py::object matrices(const Arguments& given, KernelPair kernel) {
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
+  constexpr int count = signature.arrays() < 3 ? signature.arrays() : 3;
+  Call<Real> call(*given.model, given.array[0]);
+  if constexpr (count == 3) {
+    set_motion(call, given, signature.array[2]);
+  } else {
+    call.set_v(given.array[1]);
+  }
   const py::ssize_t n = given.model->nv();
   refuse_callbacks(*given.model);
   py::tuple results(static_cast<std::size_t>(count));
@@ -25,16 +32,20 @@ py::object matrices(Call<Real>& call, KernelPair kernel, const Arguments& given,
   return results;
 }
 
-template <class Real>
-py::object of_torques(const Arguments& given) {
-  Call<Real> call(*given.model, given.array[0]);
-  set_motion(call, given, "a");
-  return matrices(call, PYSIM_KERNELS(rnea_derivatives), given);
+/// In the precision of q.
+template <const Signature& signature, const KernelPair& kernel>
+py::object derivatives(const Arguments& given) {
+  return is_single(given.array[0]) ? matrices<signature, float>(given, kernel)
+                                   : matrices<signature, double>(given, kernel);
 }
 
-py::object derivatives_of_torques(const Arguments& given) {
-  return PYSIM_IN_PRECISION(of_torques, given);
-}
+namespace kernels {
+
+constexpr KernelPair of_torques = PYSIM_KERNELS(rnea_derivatives);
+constexpr KernelPair of_accelerations = PYSIM_KERNELS(aba_derivatives);
+constexpr KernelPair of_passive_forces = PYSIM_KERNELS(passive_force_derivatives);
+
+}  // namespace kernels
 
 constexpr Signature rnea_derivatives = {
     "rnea_derivatives", {"q", "v", "a", "f_ext"}, {}, engine::takes_passive};
@@ -60,17 +71,6 @@ Raises:
 
 // ------------------------------------------------------------------------------------------ accelerations
 
-template <class Real>
-py::object of_accelerations(const Arguments& given) {
-  Call<Real> call(*given.model, given.array[0]);
-  set_motion(call, given, "tau");
-  return matrices(call, PYSIM_KERNELS(aba_derivatives), given);
-}
-
-py::object derivatives_of_accelerations(const Arguments& given) {
-  return PYSIM_IN_PRECISION(of_accelerations, given);
-}
-
 constexpr Signature aba_derivatives = {
     "aba_derivatives", {"q", "v", "tau", "f_ext"}, {}, engine::takes_passive};
 
@@ -94,17 +94,6 @@ Raises:
     ValueError: an array has a wrong shape or dtype, or contains NaN, infinity or a quaternion that is not of unit length.)";
 
 // ------------------------------------------------------------------------------------------ passive forces
-
-template <class Real>
-py::object of_passive(const Arguments& given) {
-  Call<Real> call(*given.model, given.array[0]);
-  call.set_v(given.array[1]);
-  return matrices(call, PYSIM_KERNELS(passive_force_derivatives), given, 2);
-}
-
-py::object derivatives_of_passive(const Arguments& given) {
-  return PYSIM_IN_PRECISION(of_passive, given);
-}
 
 constexpr Signature passive_force_derivatives = {"passive_force_derivatives", {"q", "v"}, {}};
 
@@ -144,9 +133,10 @@ py::object differential(const Arguments& given) {
 }  // namespace
 
 void bind_derivatives(py::module_& m) {
-  define<rnea_derivatives, derivatives_of_torques>(m, rnea_derivatives_doc);
-  define<aba_derivatives, derivatives_of_accelerations>(m, aba_derivatives_doc);
-  define<passive_force_derivatives, derivatives_of_passive>(m, passive_force_derivatives_doc);
+  define<rnea_derivatives, derivatives<rnea_derivatives, kernels::of_torques>>(m, rnea_derivatives_doc);
+  define<aba_derivatives, derivatives<aba_derivatives, kernels::of_accelerations>>(m, aba_derivatives_doc);
+  define<passive_force_derivatives, derivatives<passive_force_derivatives, kernels::of_passive_forces>>(
+      m, passive_force_derivatives_doc);
   define<differential_dynamics, differential>(m, engine::docstring_of("differential_dynamics"));
 }
 

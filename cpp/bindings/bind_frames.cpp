@@ -23,23 +23,32 @@ Shape twist(const Model&) {
   return {6};
 }
 
-/// A function of q and a frame.
-void define_of_q(py::module_& m, const char* name, KernelPair kernels, RowShape row) {
+template <std::size_t>
+using Handle = py::handle;
+
+/// A function of a frame, and of q or of q and v.
+template <std::size_t... i>
+void define_of(py::module_& m,
+               const char* name,
+               KernelPair kernels,
+               RowShape row,
+               std::index_sequence<i...> /*arrays*/) {
+  static constexpr const char* names[] = {"q", "v"};
   m.def(
       name,
       [=](const Model& model,
-          py::handle q,
+          Handle<i>... arrays,
           int body,
           const Placement& placement,
           const std::string& expressed,
           int threads,
           py::handle out) {
+        ((i > 0 ? refuse_none(arrays, names[i]) : void()), ...);
         const FrameArgument frame = {body, placement, expressed};
-        const Arguments given = {&model, {q, Py_None, Py_None, Py_None}, out, threads};
-        return run_states(given, kernels, row(model), &frame);
+        return run_states({&model, {arrays...}, out, threads}, kernels, row(model), &frame);
       },
       "model"_a,
-      "q"_a,
+      py::arg(names[i])...,
       "body"_a,
       "placement"_a,
       "expressed"_a,
@@ -48,33 +57,8 @@ void define_of_q(py::module_& m, const char* name, KernelPair kernels, RowShape 
       "out"_a = py::none());
 }
 
-/// A function of q, v and a frame.
-void define_of_qv(py::module_& m, const char* name, KernelPair kernels, RowShape row) {
-  m.def(
-      name,
-      [=](const Model& model,
-          py::handle q,
-          py::handle v,
-          int body,
-          const Placement& placement,
-          const std::string& expressed,
-          int threads,
-          py::handle out) {
-        refuse_none(v, "v");
-        const FrameArgument frame = {body, placement, expressed};
-        const Arguments given = {&model, {q, v, Py_None, Py_None}, out, threads};
-        return run_states(given, kernels, row(model), &frame);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "body"_a,
-      "placement"_a,
-      "expressed"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "out"_a = py::none());
-}
+constexpr std::make_index_sequence<1> of_q;
+constexpr std::make_index_sequence<2> of_qv;
 
 void define_frame_acceleration(py::module_& m) {
   m.def(
@@ -92,8 +76,7 @@ void define_frame_acceleration(py::module_& m) {
         refuse_none(v, "v");
         refuse_none(a, "a");
         const FrameArgument frame = {body, placement, expressed, classical};
-        const Arguments given = {&model, {q, v, a, Py_None}, out, threads};
-        return run_states(given, PYSIM_KERNELS(frame_acceleration), {6}, &frame);
+        return run_states({&model, {q, v, a}, out, threads}, PYSIM_KERNELS(frame_acceleration), {6}, &frame);
       },
       "model"_a,
       "q"_a,
@@ -108,38 +91,17 @@ void define_frame_acceleration(py::module_& m) {
       "out"_a = py::none());
 }
 
-template <class Real>
-py::object frame_placement(const Model& model,
-                           py::handle q,
-                           int body,
-                           const std::vector<double>& placement,
-                           int threads,
-                           py::handle out) {
-  if (body < -1 || body >= model.nbodies() || placement.size() != 12) {
-    throw std::invalid_argument("frame_placement needs a body of the model and 12 numbers");
-  }
-  double turned[12];
-  std::copy(placement.begin(), placement.end(), turned);
-  model.to_engine_frame(body, turned);
-  std::vector<Real> numbers(12);
-  for (int i = 0; i < 12; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<Real>(turned[i]);
-  Call<Real> call(model, q);
-  call.batch().body = body;
-  call.batch().placement = numbers.data();
-  return call.run(PYSIM_KERNELS(frame_placement).of<Real>(), {4, 4}, threads, out);
-}
-
 void define_frame_placement(py::module_& m) {
   m.def(
       "frame_placement",
       [](const Model& model,
          py::handle q,
          int body,
-         const std::vector<double>& placement,
+         const Placement& placement,
          int threads,
          py::handle out) {
-        return is_single(q) ? frame_placement<float>(model, q, body, placement, threads, out)
-                            : frame_placement<double>(model, q, body, placement, threads, out);
+        const FrameArgument frame = {body, placement, "local"};
+        return run_states({&model, {q}, out, threads}, PYSIM_KERNELS(frame_placement), {4, 4}, &frame);
       },
       "model"_a,
       "q"_a,
@@ -154,10 +116,10 @@ void define_frame_placement(py::module_& m) {
 
 void bind_frames(py::module_& m) {
   define_frame_placement(m);
-  define_of_q(m, "jacobian", PYSIM_KERNELS(jacobian), of_v);
-  define_of_q(m, "frame_mobility", PYSIM_KERNELS(frame_mobility), square);
-  define_of_qv(m, "jacobian_time_derivative", PYSIM_KERNELS(jacobian_time_derivative), of_v);
-  define_of_qv(m, "frame_velocity", PYSIM_KERNELS(frame_velocity), twist);
+  define_of(m, "jacobian", PYSIM_KERNELS(jacobian), of_v, of_q);
+  define_of(m, "frame_mobility", PYSIM_KERNELS(frame_mobility), square, of_q);
+  define_of(m, "jacobian_time_derivative", PYSIM_KERNELS(jacobian_time_derivative), of_v, of_qv);
+  define_of(m, "frame_velocity", PYSIM_KERNELS(frame_velocity), twist, of_qv);
   define_frame_acceleration(m);
 }
 

@@ -79,29 +79,44 @@ void map_pairs(const engine::PairMap<Real>& map,
   without_gil([&] { map.run(first, a_stride, second, b_stride, out, rows); });
 }
 
+const auto& kernels_of(float /*tag*/) {
+  return engine::kernels().float32;
+}
+const auto& kernels_of(double /*tag*/) {
+  return engine::kernels().float64;
+}
+
+/// Both functions in a precision; single precision takes no other arrays.
+template <class Real>
+void define_maps(py::module_& m) {
+  constexpr bool is_strict = sizeof(Real) == 4;
+  m.def(
+      "map_rows",
+      [](const std::string& name, const PlainArray<Real>& x, int threads, const py::object& out) {
+        return map_rows(find_map(kernels_of(Real()).spatial, name), x, threads, out);
+      },
+      "name"_a,
+      py::arg("x").noconvert(is_strict),
+      "threads"_a = 1,
+      "out"_a = py::none(),
+      "Applies a named function to each row of x (rows, in) and returns (rows, out), in the precision of x.");
+  m.def(
+      "map_pairs",
+      [](const std::string& name, const PlainArray<Real>& a, const PlainArray<Real>& b, PlainArray<Real> y) {
+        map_pairs(find_map(kernels_of(Real()).pairs, name, "pair"), a, b, y);
+      },
+      "name"_a,
+      py::arg("a").noconvert(),
+      py::arg("b").noconvert(),
+      py::arg("y").noconvert(),
+      "Applies a named function to rows of a and b, a single row being used for all, and writes y.");
+}
+
 }  // namespace
 
 void bind_spatial(py::module_& m) {
-  m.def(
-      "map_rows",
-      [](const std::string& name, const PlainArray<float>& x, int threads, const py::object& out) {
-        return map_rows(find_map(engine::kernels().float32.spatial, name), x, threads, out);
-      },
-      "name"_a,
-      py::arg("x").noconvert(),
-      "threads"_a = 1,
-      "out"_a = py::none(),
-      "Applies a named function to each row of x (rows, in) and returns (rows, out), in single precision.");
-  m.def(
-      "map_rows",
-      [](const std::string& name, const PlainArray<double>& x, int threads, const py::object& out) {
-        return map_rows(find_map(engine::kernels().float64.spatial, name), x, threads, out);
-      },
-      "name"_a,
-      "x"_a,
-      "threads"_a = 1,
-      "out"_a = py::none(),
-      "Applies a named function to each row of x (rows, in) and returns (rows, out), in double precision.");
+  define_maps<float>(m);
+  define_maps<double>(m);
   m.def(
       "row_maps",
       [] {
@@ -110,34 +125,6 @@ void bind_spatial(py::module_& m) {
         return names;
       },
       "Names of the functions of map_rows.");
-  const char* doc =
-      "Applies a named function to rows of a and b, a single row being used for all, and writes y.";
-  m.def(
-      "map_pairs",
-      [](const std::string& name,
-         const PlainArray<float>& a,
-         const PlainArray<float>& b,
-         PlainArray<float> y) {
-        map_pairs(find_map(engine::kernels().float32.pairs, name, "pair"), a, b, y);
-      },
-      "name"_a,
-      py::arg("a").noconvert(),
-      py::arg("b").noconvert(),
-      py::arg("y").noconvert(),
-      doc);
-  m.def(
-      "map_pairs",
-      [](const std::string& name,
-         const PlainArray<double>& a,
-         const PlainArray<double>& b,
-         PlainArray<double> y) {
-        map_pairs(find_map(engine::kernels().float64.pairs, name, "pair"), a, b, y);
-      },
-      "name"_a,
-      py::arg("a").noconvert(),
-      py::arg("b").noconvert(),
-      py::arg("y").noconvert(),
-      doc);
   m.def(
       "pair_maps",
       [] {

@@ -24,10 +24,10 @@ constexpr bool is_optional(std::string_view array) {
   return array == "f_ext";
 }
 
-/// One call. An omitted array is None.
+/// One call. An omitted array is null or None.
 struct Arguments {
   const Model* model = nullptr;
-  py::handle array[max_arrays] = {Py_None, Py_None, Py_None, Py_None};
+  py::handle array[max_arrays];
   py::handle out = Py_None;
   int threads = 1;
   bool passive = false;
@@ -58,12 +58,12 @@ struct KernelPair {
   (is_single((given).array[0]) ? body<float>(given) : body<double>(given))
 
 inline bool is_given(py::handle x) {
-  return !x.is_none();
+  return x && !x.is_none();
 }
 
 /// The array of an argument that is required.
 inline void refuse_none(py::handle x, const char* name) {
-  if (x.is_none()) throw py::type_error(std::string(name) + " must be an array, got None");
+  if (!is_given(x)) throw py::type_error(std::string(name) + " must be an array, got None");
 }
 
 /// v, the third array under its name, and external wrenches if there are any.
