@@ -14,27 +14,34 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def piecewise(x: Any, knots: ArrayLike, coefficients: ArrayLike) -> Any:
-    """Return the polynomial of the piece that x lies in, of x less the piece's first knot.
+def piecewise(
+    x: Any, knots: ArrayLike, coefficients: ArrayLike, origins: ArrayLike | None = None
+) -> Any:
+    """Return the polynomial of the piece that x lies in, of x less the piece's origin.
 
     Args:
-        x: symbolic or plain number. The first and last pieces continue beyond their ends.
+        x: symbolic or plain number, or an array of plain ones. The first and last pieces continue beyond their ends.
         knots: (n + 1,), increasing.
         coefficients: (n, order + 1), highest power first.
+        origins: (n,) of the pieces, by default their first knots.
     """
     k, c = np.asarray(knots, float), np.asarray(coefficients, float)
+    start = k[:-1] if origins is None else np.asarray(origins, float)
     if not isinstance(x, Scalar):
-        i = int(np.searchsorted(k[1:-1], float(x), side="right"))
-        return float(np.polyval(c[i], float(x) - k[i]))
+        inside = np.asarray(x, float)
+        i = np.searchsorted(k[1:-1], inside, side="right")
+        y = np.polyval(np.moveaxis(c[i], -1, 0), inside - start[i])
+        return float(y) if y.ndim == 0 else y
     tape = x.tape
     first = tape.table(k.tolist())
+    begin = first if origins is None else tape.table(start.tolist())
     at = tape.table(c.ravel().tolist())
     index = tape.node("segment", x.index, data=(first, len(k)))
 
     def entry(start: int, stride: int) -> Scalar:
         return Scalar(tape, tape.node("lookup", index, data=(start, stride)))
 
-    s, width = x - entry(first, 1), c.shape[1]
+    s, width = x - entry(begin, 1), c.shape[1]
     value: Any = entry(at, width)
     for power in range(1, width):
         value = value * s + entry(at + power, width)

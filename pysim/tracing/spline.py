@@ -9,6 +9,7 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.tracing.author_code import author_line
 from pysim.tracing.expression import Scalar, where
+from pysim.tracing.piecewise import piecewise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,24 +63,12 @@ def polyline(x: Any, knots: Sequence[float], values: Sequence[float]) -> Any:
 
 def _piecewise(x: Any, k: np.ndarray, pieces: np.ndarray, ends: str) -> Any:
     """Return the polynomials (n − 1, 4), highest power first, in x less the origin of each piece."""
-    if not isinstance(x, Scalar):
-        inside = np.clip(x, k[0], k[-1]) if ends == "constant" else np.asarray(x, float)
-        piece = np.searchsorted(k[1:-1], inside, side="right")
-        origins = np.array([_origin(k, i, ends) for i in range(len(k) - 1)])
-        y = np.polyval(np.moveaxis(pieces[piece], -1, 0), inside - origins[piece])
-        return float(y) if np.ndim(y) == 0 else y
-    tape = x.tape
-    knots_at = tape.table([*k.tolist(), *(_origin(k, i, ends) for i in range(len(k) - 1))])
-    pieces_at = tape.table(pieces.ravel().tolist())
-    held: Any = where(x < k[0], k[0], where(x > k[-1], k[-1], x)) if ends == "constant" else x
-    index = tape.node("segment", held.index, data=(knots_at, len(k)))
-
-    def entry(start: int, stride: int) -> Scalar:
-        return Scalar(tape, tape.node("lookup", index, data=(start, stride)))
-
-    a, b, c, d = (entry(pieces_at + power, 4) for power in range(4))
-    t = held - entry(knots_at + len(k), 1)
-    return ((a * t + b) * t + c) * t + d
+    held = x
+    if ends == "constant" and isinstance(x, Scalar):
+        held = where(x < k[0], k[0], where(x > k[-1], k[-1], x))
+    elif ends == "constant":
+        held = np.clip(x, k[0], k[-1])
+    return piecewise(held, k, pieces, [_origin(k, i, ends) for i in range(len(k) - 1)])
 
 
 def _check(k: np.ndarray, y: np.ndarray, ends: str) -> None:
@@ -101,19 +90,13 @@ def _cubic_pieces(
 
     The ends have the given third derivatives, or no second derivative.
     """
-    n, h = len(k), np.diff(k)
-    slope = np.diff(y) / h
-    A, b = np.eye(n), np.zeros(n)
-    for i in range(1, n - 1):
-        A[i, i - 1 : i + 2] = h[i - 1], 2 * (h[i - 1] + h[i]), h[i]
-        b[i] = 6 * (slope[i] - slope[i - 1])
-    if third_derivatives is not None and n > 2:
-        A[0, :2], b[0] = (-1, 1), third_derivatives[0] * h[0]
-        A[-1, -2:], b[-1] = (-1, 1), third_derivatives[1] * h[-1]
-    m = np.linalg.solve(A, b)  # second derivatives
-    return np.column_stack(
-        [np.diff(m) / (6 * h), m[:-1] / 2, slope - h * (2 * m[:-1] + m[1:]) / 6, y[:-1]]
-    )
+    from scipy.interpolate import PPoly, make_interp_spline  # noqa: PLC0415, loads where it is used
+
+    ends = [[(2, 0.0)], [(2, 0.0)]]
+    if third_derivatives is not None and len(k) > 2:
+        ends = [[(3, third)] for third in third_derivatives]
+    curve = PPoly.from_spline(make_interp_spline(k, y, k=3, bc_type=ends))
+    return np.asarray(curve.c[:, 3:-3].T)  # without the pieces of repeated knots
 
 
 def _outer_thirds(k: np.ndarray, y: np.ndarray) -> tuple[float, float]:
