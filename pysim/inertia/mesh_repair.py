@@ -183,42 +183,46 @@ def _wound(where: str, faces: Faces) -> Faces:
     """Return the triangles wound consistently: neighbours traverse their common edge in opposite directions."""
     if _is_wound(faces):
         return faces
-    neighbours = defaultdict(list)
-    for k, (a, b) in enumerate(edges(faces).tolist()):
-        neighbours[min(a, b), max(a, b)].append((k // 3, a < b))
-    if any(len(sides) != 2 for sides in neighbours.values()):
+    walked = edges(faces)
+    index = distinct_rows(np.sort(walked, axis=1))[1]
+    if (np.bincount(index) != 2).any():
         problem = "has edges with more than two triangles that face different ways; fix its normals"
         raise PysimError(where, problem)
-    links = defaultdict(list)
-    for (one, up), (other, other_up) in neighbours.values():
-        links[one].append((other, up == other_up))
-        links[other].append((one, up == other_up))
-    flipped = _spread(where, len(faces), links)
+    pairs = np.argsort(index, kind="stable").reshape(-1, 2)  # of the places of each edge
+    upwards = (walked[:, 0] < walked[:, 1])[pairs]
+    flipped = _flipped(where, len(faces), pairs // 3, upwards[:, 0] == upwards[:, 1])
     text = f"{counted(int(flipped.sum()), 'triangle')} wound opposite to the other"
     _warn(where, f"{text} {len(faces) - int(flipped.sum())}; reversed for the volume")
     return np.where(flipped[:, None], faces[:, ::-1], faces)
 
 
-def _spread(where: str, count: int, links: dict[int, list[tuple[int, bool]]]) -> NDArray[np.bool_]:
-    """Return which triangles to flip, the minority in each connected piece."""
-    flipped = np.zeros(count, bool)
-    reached = np.zeros(count, bool)
-    for seed in range(count):
-        if reached[seed]:
-            continue
-        reached[seed] = True
-        piece = [seed]
-        for face in piece:  # grows while it is walked
-            for other, against in links[face]:
-                turn = flipped[face] ^ against
-                if not reached[other]:
-                    reached[other], flipped[other] = True, turn
-                    piece.append(other)
-                elif flipped[other] != turn:
-                    raise PysimError(where, "has no inside: its surface is one-sided; fix it")
-        if 2 * flipped[piece].sum() > len(piece):
-            flipped[piece] ^= True
-    return flipped
+def _flipped(
+    where: str, count: int, neighbours: NDArray[np.int64], against: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which triangles to flip, the minority in each connected piece.
+
+    Triangle k is node k of a graph, and its flipped copy node k + count; nodes that agree are connected.
+
+    Args:
+        where: name of the mesh in errors.
+        count: of triangles.
+        neighbours: (n, 2) triangles that share an edge.
+        against: (n,), whether one of the two has to be flipped.
+    """
+    from scipy.sparse import coo_array  # noqa: PLC0415, loads when it is needed
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    one, other = neighbours.T
+    rows = np.concatenate([one, one + count])
+    columns = np.concatenate([other + count * against, other + count * ~against])
+    graph = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(2 * count, 2 * count))
+    plain, copies = connected_components(graph, directed=False)[1].reshape(2, count)
+    if (plain == copies).any():
+        raise PysimError(where, "has no inside: its surface is one-sided; fix it")
+    flipped = plain > copies  # against the first triangle of the piece, whose number is the least
+    piece = np.minimum(plain, copies)
+    mostly = 2 * np.bincount(piece, flipped) > np.bincount(piece)
+    return np.asarray(flipped ^ mostly[piece])
 
 
 def _outside_out(where: str, vertices: Vertices, faces: Faces) -> Faces:
