@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import PysimError
-from pysim.render.output import replacing
-from pysim.render.plots.plot import PLOTS
-from pysim.render.window import has_display
+from pysim.render.plots.figure_file import put_figure
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,23 +26,7 @@ def bode(response: FrequencyResponse, path: str | PathLike[str] | None = None) -
     Raises:
         PysimError: the file cannot be written, or there is no display.
     """
-    with replacing(path, PLOTS) as draft:
-        if draft is None:
-            if not has_display():
-                problem = "there is no display to show it on; give a file, such as bode.png"
-                raise PysimError("bode", problem)
-            from matplotlib import pyplot as plt
-
-            draw(response, plt.figure(layout="constrained"))
-            plt.show()
-            return
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(layout="constrained", dpi=144)
-        FigureCanvasAgg(figure)
-        draw(response, figure)
-        figure.savefig(draft, facecolor="white")
+    put_figure(path, lambda figure: draw(response, figure), function="bode")
 
 
 def draw(response: FrequencyResponse, figure: Figure) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render import colors
 from pysim.render.drawable import motion_of
-from pysim.render.output import replacing
+from pysim.render.plots.figure_file import put_figure
 from pysim.render.plots.recorded_quantities import Quantity, default_patterns, select
-from pysim.render.window import has_display
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from pysim.trajectory import Trajectory
 
-PLOTS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
 NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin in one colour
 # points of one line; longer ones are subsampled to the extremes of each interval
 MOST_POINTS = 4000
@@ -87,30 +85,12 @@ def plot(
         motion_of(run, "plot") for run in (given if isinstance(given, list | tuple) else [given])
     ]
     panels, x_title = panels_of(runs, names, against=against, spectrum=spectrum)
-    with replacing(path, PLOTS) as draft:
-        if draft is None:
-            _show(runs, panels, x_title)
-            return
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(layout="constrained", dpi=144)
-        FigureCanvasAgg(figure)
-        draw(runs, panels, x_title, figure)
-        text_remains_text: Any = {"svg.fonttype": "none", "pdf.fonttype": 42}
-        with rc_context({**text_remains_text, "agg.path.chunksize": CHUNK}):
-            figure.savefig(draft, facecolor="white")
-
-
-def _show(runs: Sequence[Trajectory], panels: Sequence[Panel], x_title: str) -> None:
-    if not has_display():
-        problem = "there is no display to show it on; give a file, such as -o plot.png"
-        raise PysimError("plot", problem)
-    from matplotlib import pyplot as plt
-
-    draw(runs, panels, x_title, plt.figure(layout="constrained"))
-    plt.show()
+    text_remains_text = {"svg.fonttype": "none", "pdf.fonttype": 42}
+    put_figure(
+        path,
+        lambda figure: draw(runs, panels, x_title, figure),
+        settings={**text_remains_text, "agg.path.chunksize": CHUNK},
+    )
 
 
 def panels_of(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.identify import predicted_torque
-from pysim.render.output import replacing
-from pysim.render.plots.plot import PLOTS
+from pysim.render.plots.figure_file import put_figure
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -35,14 +34,7 @@ def plot_residuals(
     Raises:
         PysimError: the file's suffix is not a picture format.
     """
-    with replacing(path, PLOTS) as draft:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(layout="constrained", dpi=144)
-        FigureCanvasAgg(figure)
-        draw_residuals(identification, samples, figure)
-        figure.savefig(str(draft), facecolor="white")
+    put_figure(path, lambda figure: draw_residuals(identification, samples, figure))
 
 
 def draw_residuals(found: Identification, samples: Samples, figure: Figure) -> None:

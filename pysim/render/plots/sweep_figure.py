@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import PysimError, SimulationError
+from pysim.errors import SimulationError
 from pysim.render import colors
-from pysim.render.output import replacing
-from pysim.render.plots.plot import PLOTS
+from pysim.render.plots.figure_file import put_figure
 from pysim.render.plots.recorded_quantities import Quantity, quantities_of
-from pysim.render.window import has_display
 from pysim.sweeps.results import load_results
 from pysim.sweeps.sensitivity import first_order_indices
 from pysim.sweeps.signal_statistics import STATISTICS, split_quantity, statistics
@@ -61,27 +59,7 @@ def plot_sweep(
     names = list(quantities) or results.default_quantities()
     for name in names:
         results.quantity(name)
-    with replacing(path, PLOTS) as draft:
-        if draft is None:
-            _show(results, names, base)
-            return
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(layout="constrained", dpi=110)
-        FigureCanvasAgg(figure)
-        draw(results, names, figure, base)
-        figure.savefig(draft, facecolor="white")
-
-
-def _show(results: SweepResults, names: Sequence[str], base: NominalRun | None) -> None:
-    if not has_display():
-        problem = "there is no display to show it on; give a file, such as -o plot.png"
-        raise PysimError("plot", problem)
-    from matplotlib import pyplot as plt
-
-    draw(results, names, plt.figure(layout="constrained"), base)
-    plt.show()
+    put_figure(path, lambda figure: draw(results, names, figure, base), dpi=110)
 
 
 class NominalRun:
