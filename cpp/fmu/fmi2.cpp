@@ -61,8 +61,6 @@ fmi2Status refuse(fmi2Component c, std::size_t count, const char* text) {
   return fmi2Error;
 }
 
-constexpr const char* only_reals = "all variables are real numbers";
-
 }  // namespace
 
 const char* fmi2GetTypesPlatform(void) {
@@ -144,29 +142,19 @@ fmi2Status fmi2SetReal(fmi2Component c,
   });
 }
 
-fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2Integer[]) {
-  return refuse(c, count, only_reals);
-}
+#define PYSIM_REFUSED_TYPE(Type)                                                                            \
+  fmi2Status fmi2Get##Type(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2##Type[]) {       \
+    return refuse(c, count, "all variables are real numbers");                                              \
+  }                                                                                                         \
+  fmi2Status fmi2Set##Type(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2##Type[]) { \
+    return refuse(c, count, "all variables are real numbers");                                              \
+  }
 
-fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2Boolean[]) {
-  return refuse(c, count, only_reals);
-}
+PYSIM_REFUSED_TYPE(Integer)
+PYSIM_REFUSED_TYPE(Boolean)
+PYSIM_REFUSED_TYPE(String)
 
-fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2String[]) {
-  return refuse(c, count, only_reals);
-}
-
-fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2Integer[]) {
-  return refuse(c, count, only_reals);
-}
-
-fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2Boolean[]) {
-  return refuse(c, count, only_reals);
-}
-
-fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2String[]) {
-  return refuse(c, count, only_reals);
-}
+#undef PYSIM_REFUSED_TYPE
 
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
   return guarded(c, [&](Component& own) { pysim::fmu::save(*own.instance, state); });

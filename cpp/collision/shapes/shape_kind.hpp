@@ -13,6 +13,7 @@ FieldPoint<S> field_at(const Field<typename S::Real>& field, const Pose<S>& X, c
   return point_of(p, field_value(field, p));
 }
 
+// clang-format off
 /// Defaults of kinds of shapes. A kind has a file of its own, and a place in shape_kinds.hpp:
 ///
 ///     name                 as in scenes
@@ -21,23 +22,21 @@ FieldPoint<S> field_at(const Field<typename S::Real>& field, const Pose<S>& X, c
 ///     features             how many numbers of features these have
 ///     ball_radius          radius of the ball about the origin that holds it [m]; `norm` is √(x² + y² + z²)
 ///     support              support point of its core; a core is a point, a segment, or the shape itself
-///     follow               the support point along a unit n near that of p, on the corner, rim or surface of
-///     p bend                 how fast that point moves where n changes by e, ∂p/∂n e
-///     touch_plane          points that touch a plane first; n is the plane's normal, away from the solid
-///     side;
+///     follow               the support point along a unit n near that of p, on the corner, rim or surface of p
+///     bend                 how fast that point moves where n changes by e, ∂p/∂n e
+///     touch_plane          points that touch a plane first; n is the plane's normal, away from the solid side;
 ///                          `apart` is false for a point that another one stands for
 ///     facet                what it shows along an outward unit normal
 ///     face_normal          of the flat face that is nearest to an outward unit normal, in the shape's frame;
-///     the
-///                          normal itself if there is none
-///     visit_faces          visit(outward unit normal, whether it is covered) for its flat faces, in the
-///     world field_points         contact points with a field; by default those that touch the plane across
-///     the
+///                          the normal itself if there is none
+///     visit_faces          visit(outward unit normal, whether it is covered) for its flat faces, in the world
+///     field_points         contact points with a field; by default those that touch the plane across the
 ///                          field's normal at the origin, and if it `has_deepest` the deepest point, which a
 ///                          grid does not have; it is found by its inner_radius and nearest_inside
 ///     visit_field_points   visit(i, point) for these, of a shape at X in the field's frame
 ///
 /// Points are in the shape's frame, whose origin is in its middle.
+// clang-format on
 template <class Kind>
 struct ConvexKind {
   static constexpr int features = 0;
