@@ -528,3 +528,40 @@ def test_faces_that_are_covered_are_those_of_each_world() -> None:
         assert one.shared == other.shared
         runs = [pysim.simulate(each) for each in (scene, own)]
         assert_same_bits(runs[0].q, runs[1].q)
+
+
+GEARS = """
+[[body]]
+name = "a"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "pinion"
+type = "revolute"
+child = "a"
+[[joint]]
+name = "wheel"
+type = "revolute"
+axis = [0, 0, 1]
+child = "b"
+at = { xyz = [0.3, 0, 0] }
+[[coupling]]
+name = "mesh"
+joint = "wheel"
+teeth = { pinion = 20, wheel = 40 }
+module = 0.01
+"""
+
+
+def test_ratios_of_gears_follow_the_axes_of_each_world(tmp_path: Path) -> None:
+    path = tmp_path / "gears.toml"
+    path.write_text(GEARS, "utf-8")
+    axes = [[0, 0, 1], [0, 0, -1]]
+    for axis, scene in zip(axes, pysim.load_scenes(path, {"joint.wheel.axis": axes}), strict=True):
+        assert_same_bits(scene, pysim.load_scene(path, {"joint.wheel.axis": axis}))
+    with pytest.raises(PysimError, match="world 1.* need axes 0.3 m apart, and they are 0.4 m"):
+        pysim.load_scenes(path, {"joint.wheel.at.xyz": [[0.3, 0, 0], [0.4, 0, 0]]})

@@ -302,6 +302,8 @@ class _FirstWorld:
         table, keys = changed
         if keys <= COMPLETED_KEYS:
             return self._joints.completed(self.read.bare.joints[k], table, ("joint", k))
+        if any(coupling.teeth for coupling in self.read.tables.coupling):
+            raise UnlikeWorldError  # its ratio follows from the axes, and its distance is checked
         joint = self._joints.read(table, ("joint", k))
         if joint is None or joint.mimic is not None:
             raise UnlikeWorldError  # the joints that it follows are searched when all joints are known
