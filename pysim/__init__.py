@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model as Model, State as State
     from pysim.optimisation import optimise as optimise
     from pysim.rollouts.rollout import rollout as rollout
-    from pysim.scene.conversion import convert as convert
+    from pysim.scene.convert import convert as convert
     from pysim.scene_files.scene_builder import SceneBuilder as SceneBuilder
     from pysim.simulation import (
         load_scene as load_scene,
@@ -169,7 +169,7 @@ _HOME = {
     "step_derivatives": "pysim.analysis.step_derivatives",
     "gradient": "pysim.analysis.gradients",
     "check": "pysim.analysis.file_check",
-    "convert": "pysim.scene.conversion",
+    "convert": "pysim.scene.convert",
     "linearize": "pysim.analysis.linearization",
     "MomentArms": "pysim.analysis.moment_arms",
     "moment_arms": "pysim.analysis.moment_arms",

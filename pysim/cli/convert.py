@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pysim.cli.messages import print_line
 from pysim.errors import PysimError, did_you_mean
-from pysim.scene.convert import ConvertOptions, convert
+from pysim.scene.convert import convert
 from pysim.scene.inertia_policy import INERTIA_POLICIES
 
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ def convert_file(source: Path, target: Path, options: FormatOptions) -> None:
         hint = did_you_mean(options.inertia, INERTIA_POLICIES)
         raise PysimError(f"--inertia {options.inertia}", f"unknown policy{hint}")
     given = {item.name: getattr(options, item.name) for item in fields(options)}
-    files = convert(source, target, ConvertOptions(**{**given, "inertia": policy}))
+    files = convert(source, target, **{**given, "inertia": policy})
     copies = f", {len(files) - 1} meshes copied" if len(files) > 1 else ""
     print_line(f"  written     {target}{copies}")

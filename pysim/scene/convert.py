@@ -36,73 +36,69 @@ MESHES = "meshes"  # folder of the copies, beside the new file
 WRITTEN = {".toml": "a scene", ".urdf": "a URDF file"}
 
 
-@dataclass(frozen=True)
-class ConvertOptions:
-    """Choices of the user for a conversion."""
-
-    copy_meshes: bool = False
-    partial: bool = False  # leave out what the format cannot hold, with a warning
-    overwrite: bool = False
-    package_dirs: tuple[Path, ...] = ()
-    inertia: InertiaPolicy = "check"
-    free_base: bool = False
-    keyframe: str | None = None  # at which the new scene starts
-    allow_code: bool = False
-
-
 def convert(
-    source: str | PathLike[str], target: str | PathLike[str], options: ConvertOptions | None = None
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    copy_meshes: bool = False,
+    partial: bool = False,
+    overwrite: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    inertia: InertiaPolicy = "check",
+    free_base: bool = False,
+    keyframe: str | None = None,
+    allow_code: bool = False,
 ) -> list[Path]:
-    """Write the mechanism of a file in the format of another suffix, and return the files that were written.
+    """Write a scene or robot in another format, as `pysim convert` does, and return the files that were written.
 
     Args:
-        source: the file to read: a scene, or a file of another program.
+        source: the file to read: a scene (.toml), or a file of another program (.urdf, .xml, .sdf, …).
         target: the file to write, .toml or .urdf.
-        options: see `ConvertOptions`.
+        copy_meshes: copy the meshes into a folder beside the new file.
+        partial: leave out what the format cannot hold, with a warning each.
+        overwrite: replace the file.
+        package_dirs: folders in which packages of the file are looked for.
+        inertia: how to treat a physically inconsistent inertia: "check", "strict" or "nearest".
+        free_base: give the first link of a robot a free joint.
+        keyframe: state of the file at which the new scene starts.
+        allow_code: run the Python code that the file names.
 
     Raises:
         SceneError: the source is invalid, the target exists or has another suffix, or the format cannot hold a part of
             the mechanism, which is named.
     """
-    options = options or ConvertOptions()
-    start, end = Path(source), Path(target)
+    start, end, folders = Path(source), Path(target), tuple(map(Path, package_dirs))
     suffix = end.suffix.lower()
     if suffix not in WRITTEN:
         problem = f"unknown kind of file {end.suffix!r}; files are written as {', '.join(WRITTEN)}"
         raise SceneError(str(end), problem)
-    if end.exists() and not options.overwrite:
+    if end.exists() and not overwrite:
         raise SceneError(str(end), "exists; name another file, or overwrite it")
-    spec = _read(start, options)
-    refusals = Refusals(WRITTEN[suffix], options.partial)
-    meshes = _Meshes(end.parent, options, refusals)
+    spec: ModelSpec | SceneSpec
+    if start.suffix.lower() == ".toml":
+        overrides: dict[str, str] = {} if inertia == "check" else {"inertia": inertia}
+        overrides |= {} if keyframe is None else {"keyframe": keyframe}
+        spec = read_scene(start, overrides, allow_code, package_dirs=folders)
+    else:
+        spec = read_model(
+            start,
+            free_base=free_base,
+            package_dirs=folders,
+            inertia=inertia,
+            allow_code=allow_code,
+        )
+        spec = spec if keyframe is None else _at_keyframe(spec, keyframe)
+    refusals = Refusals(WRITTEN[suffix], partial)
+    meshes = _Meshes(end.parent, folders, refusals, is_copied=copy_meshes)
     is_scene = suffix == ".toml"
     text = (
         _scene(spec, start, end, meshes, refusals) if is_scene else _robot(spec, meshes, refusals)
     )
     refusals.check()
     end.parent.mkdir(parents=True, exist_ok=True)
-    copied = meshes.copy()
+    copied = meshes.copy(overwrite=overwrite)
     end.write_text(text, "utf-8")
     return [end, *copied]
-
-
-def _read(start: Path, options: ConvertOptions) -> ModelSpec | SceneSpec:
-    if start.suffix.lower() == ".toml":
-        overrides: dict[str, str] = {}
-        if options.inertia != "check":
-            overrides["inertia"] = options.inertia
-        if options.keyframe is not None:
-            overrides["keyframe"] = options.keyframe
-        folders = options.package_dirs
-        return read_scene(start, overrides, options.allow_code, package_dirs=folders)
-    spec = read_model(
-        start,
-        free_base=options.free_base,
-        package_dirs=options.package_dirs,
-        inertia=options.inertia,
-        allow_code=options.allow_code,
-    )
-    return spec if options.keyframe is None else _at_keyframe(spec, options.keyframe)
 
 
 def _at_keyframe(spec: ModelSpec, name: str) -> ModelSpec:
@@ -206,13 +202,14 @@ class _Meshes:
     """Names of meshes in the new file, and the copies to make."""
 
     folder: Path  # of the new file
-    options: ConvertOptions
+    package_dirs: tuple[Path, ...]
     refusals: Refusals
+    is_copied: bool  # whether the new file has copies
     copies: dict[Path, Path] = field(default_factory=dict)
 
     def name(self, mesh: Path, where: str) -> str:
         """Return the name of a mesh file in the new file."""
-        if self.options.copy_meshes:
+        if self.is_copied:
             return self._copy_of(mesh).relative_to(self.folder).as_posix()
         folder = self.folder.resolve()
         share = robots_folder()
@@ -220,7 +217,7 @@ class _Meshes:
             return f"package://{ROBOTS}/{mesh.relative_to(share).as_posix()}"
         name = Path(os.path.relpath(mesh, folder)).as_posix()
         with suppress(SceneError):
-            resolve_uri(name, folder, self.options.package_dirs, READ_SUFFIXES)
+            resolve_uri(name, folder, self.package_dirs, READ_SUFFIXES)
             return name
         problem = f"mesh {str(mesh)!r} is outside the folders that the new file may read"
         self.refusals.reject(where, f"{problem}; copy it by --copy-meshes")
@@ -244,10 +241,10 @@ class _Meshes:
             self.copies[mesh] = self.folder / MESHES / name
         return self.copies[mesh]
 
-    def copy(self) -> Iterable[Path]:
+    def copy(self, *, overwrite: bool) -> Iterable[Path]:
         """Copy the meshes, and return the copies."""
         for mesh, copy in self.copies.items():
-            if copy.exists() and not self.options.overwrite and not copy.samefile(mesh):
+            if copy.exists() and not overwrite and not copy.samefile(mesh):
                 raise SceneError(str(copy), "exists; name another folder, or overwrite it")
         for mesh, copy in self.copies.items():
             copy.parent.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.scene.convert import ConvertOptions, convert
+from pysim.scene.convert import convert
 from tests.contact.scenes import (
     SHAPES,
     STIFF,
@@ -163,7 +163,7 @@ def test_field_table_names_the_plugin_and_its_keys(tmp_path: Path) -> None:
 def test_scene_with_a_shape_of_its_own_is_written_as_it_was_read(tmp_path: Path) -> None:
     scene = in_bowl(tmp_path, "{ sphere = { radius = 0.1 } }", "{ xyz = [0.2, 0, -0.8] }")
     converted = tmp_path / "converted.toml"
-    convert(tmp_path / "world.toml", converted, ConvertOptions(allow_code=True))
+    convert(tmp_path / "world.toml", converted, allow_code=True)
     again = pysim.load_scene(converted, allow_code=True)
     assert '[[ground]]\nfield = { type = "bowl", radius = 1.0, rim = 0.0 }' in converted.read_text(
         "utf-8"

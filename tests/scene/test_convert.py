@@ -22,7 +22,7 @@ from pysim.algorithms import crba, frame_placement, passive_forces, rnea
 from pysim.cli import main
 from pysim.errors import PysimWarning, SceneError
 from pysim.scene import read_model, read_scene
-from pysim.scene.convert import ConvertOptions, convert
+from pysim.scene.convert import convert
 from pysim.scene.packages import robots_folder
 from pysim.scene.poses import from_rpy, rotation, rpy_of
 from pysim.scene.spec import ModelSpec, SceneSpec
@@ -77,7 +77,6 @@ GYMNASIUM = (
     "swimmer",
     "walker2d_v5",
 )
-NEAREST = ConvertOptions(inertia="nearest")
 HINGE = """[[body]]
 name = "rod"
 mass = 1.0
@@ -120,8 +119,8 @@ def test_a_robot_becomes_a_scene_and_a_robot_again(tmp_path: Path, name: str) ->
     robot, scene, again = folder / f"robots/{name}.urdf", tmp_path / "r.toml", tmp_path / "r.urdf"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
-        convert(robot, scene, NEAREST)
-        convert(scene, again, NEAREST)
+        convert(robot, scene, inertia="nearest")
+        convert(scene, again, inertia="nearest")
     model = model_of(robot)
     same_dynamics(model, model_of(scene))
     same_dynamics(model, model_of(again))
@@ -130,10 +129,10 @@ def test_a_robot_becomes_a_scene_and_a_robot_again(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", OWN)
 def test_a_scene_is_written_with_all_its_parts(tmp_path: Path, name: str) -> None:
     source, target = SCENES / f"{name}.toml", tmp_path / "written.toml"
-    options = ConvertOptions(inertia="nearest", allow_code=True, copy_meshes=True)
+    options: dict[str, Any] = {"inertia": "nearest", "allow_code": True, "copy_meshes": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
-        convert(source, target, options)
+        convert(source, target, **options)
         one, other = (
             pysim.load_scene(path, {"inertia": "nearest"}, allow_code=True)
             for path in (source, target)
@@ -180,7 +179,7 @@ MJCF = """<mujoco><compiler angle="radian"/><worldbody>
 
 def test_a_model_of_mujoco_becomes_a_scene_that_starts_at_a_keyframe(tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_text(MJCF, "utf-8")
-    convert(tmp_path / "m.xml", tmp_path / "m.toml", ConvertOptions(keyframe="home"))
+    convert(tmp_path / "m.xml", tmp_path / "m.toml", keyframe="home")
     model = pysim.load_model(tmp_path / "m.xml")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
@@ -190,7 +189,7 @@ def test_a_model_of_mujoco_becomes_a_scene_that_starts_at_a_keyframe(tmp_path: P
     stone = next(joint for joint in scene.spec.model.joints if joint.child == "stone")
     assert stone.start_q.tolist() == [0.5, 1, 2, 0, 0, 0, 1]
     with pytest.raises(SceneError) as caught:
-        convert(tmp_path / "m.xml", tmp_path / "n.toml", ConvertOptions(keyframe="hom"))
+        convert(tmp_path / "m.xml", tmp_path / "n.toml", keyframe="hom")
     expected = "--keyframe hom: the file has no such keyframe; did you mean 'home'?"
     assert str(caught.value) == expected
 
@@ -392,7 +391,7 @@ def test_files_of_plugins_are_named_by_the_new_scene(tmp_path: Path) -> None:
     text += '[[force]]\nname = "f"\ntype = "push"\ncoordinates = ["hinge"]\nsize = 2.0\n'
     text += '[[event]]\nname = "e"\ntype = "half_turn"\n[simulation]\nintegrator = "dopri5"\n'
     (tmp_path / "s.toml").write_text(text, "utf-8")
-    convert(tmp_path / "s.toml", tmp_path / "t.toml", ConvertOptions(allow_code=True))
+    convert(tmp_path / "s.toml", tmp_path / "t.toml", allow_code=True)
     one, other = (pysim.load_scene(tmp_path / f"{n}.toml", allow_code=True) for n in "st")
     same_dynamics(one.model, other.model)
     assert 'plugins = ["own.py"]' in (tmp_path / "t.toml").read_text("utf-8")
@@ -437,7 +436,7 @@ def test_meshes_are_copied_once_each_and_under_names_of_their_own(tmp_path: Path
         f"{tmp_path / 'in/s.toml'}:1:1: body[0]: mesh {mesh!r} is outside the folders that the new file may read; "
         "copy it by --copy-meshes"
     )
-    files = convert(tmp_path / "in/s.toml", target, ConvertOptions(copy_meshes=True))
+    files = convert(tmp_path / "in/s.toml", target, copy_meshes=True)
     assert files == [target, *(target.parent / "meshes" / n for n in ("box.obj", "box_2.obj"))]
     same_dynamics(model_of(tmp_path / "in/s.toml"), model_of(target))
     near = tmp_path / "in/t.toml"
@@ -676,10 +675,10 @@ def test_a_copy_of_a_mesh_replaces_no_file(tmp_path: Path) -> None:
     (tmp_path / "in/s.toml").write_text(HINGE.replace("[[joint]]", visual), "utf-8")
     source, target = tmp_path / "in/s.toml", tmp_path / "out/s.toml"
     with pytest.raises(SceneError) as caught:
-        convert(source, target, ConvertOptions(copy_meshes=True))
+        convert(source, target, copy_meshes=True)
     assert str(caught.value) == f"{taken}: exists; name another folder, or overwrite it"
     assert taken.read_text("utf-8") == "something else"
-    convert(source, target, ConvertOptions(copy_meshes=True, overwrite=True))
+    convert(source, target, copy_meshes=True, overwrite=True)
     assert taken.read_text("utf-8") == box
 
 
@@ -733,7 +732,7 @@ def test_parts_that_urdf_cannot_represent_are_rejected_and_named(tmp_path: Path,
     assert f"{what} has no place in a URDF file; " in str(caught.value)
     assert not (tmp_path / "r.urdf").exists()
     with pytest.warns(PysimWarning) as warned:
-        convert(tmp_path / "s.toml", tmp_path / "r.urdf", ConvertOptions(partial=True))
+        convert(tmp_path / "s.toml", tmp_path / "r.urdf", partial=True)
     assert f"{what} has no place in a URDF file, and is left out" in str(warned[0].message)
     assert pysim.load_model(tmp_path / "r.urdf").joint_names == ("hinge",)
 
@@ -750,7 +749,7 @@ def test_gravity_ground_and_materials_have_no_place_in_urdf(tmp_path: Path) -> N
         assert f"{what} has no place in a URDF file; leave it out by --partial" in str(caught.value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
-        convert(tmp_path / "s.toml", robot, ConvertOptions(partial=True))
+        convert(tmp_path / "s.toml", robot, partial=True)
         (body,) = (b for b in read_model(robot).bodies if b.name == "ball")
     assert [(g.role, g.shape.kind) for g in body.geometries] == [
         ("visual", "sphere"),
@@ -884,7 +883,7 @@ def test_an_inconsistent_inertia_of_a_robot_is_refused_unless_replaced(tmp_path:
         convert(robot, tmp_path / "r.toml")
     assert "the inertia of body 'a' is not physically consistent: " in str(caught.value)
     assert str(caught.value).endswith("; fix it, or convert with --inertia nearest")
-    convert(robot, tmp_path / "r.toml", NEAREST)
+    convert(robot, tmp_path / "r.toml", inertia="nearest")
     same_dynamics(model_of(robot), model_of(tmp_path / "r.toml"), 1e-12)
 
 

@@ -13,7 +13,7 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
-from pysim.scene.convert import ConvertOptions, convert
+from pysim.scene.convert import convert
 from tests.corpus import mujoco_agreement
 from tests.corpus.actuator_agreement import Actuated, agreement
 
@@ -406,7 +406,7 @@ def test_actuators_are_written_as_a_scene(write: Write, tmp_path: Path, name: st
     path = write(actuated(name) + f"<sensor>{SENSORS}</sensor>")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
-        convert(path, tmp_path / "t.toml", ConvertOptions())
+        convert(path, tmp_path / "t.toml")
         (tmp_path / "s.toml").write_text('[[model]]\nfile = "m.xml"\n', "utf-8")
         settings = {"simulation.duration": 0.2, "simulation.step": 0.01}
         one, other = (pysim.load_scene(tmp_path / f"{name}.toml", settings) for name in "st")

@@ -116,9 +116,9 @@ def test_an_arm_of_muscles_moves_as_in_mujoco(tmp_path: Path) -> None:
 
 def test_a_converted_model_has_the_same_muscles(tmp_path: Path) -> None:
     path = write(tmp_path, MUSCLES["of a force"])
-    from pysim.scene.convert import ConvertOptions, convert
+    from pysim.scene.convert import convert
 
-    convert(path, tmp_path / "s.toml", ConvertOptions())
+    convert(path, tmp_path / "s.toml")
     scenes = [pysim.load_scene(tmp_path / "s.toml")]
     (tmp_path / "t.toml").write_text('[[model]]\nfile = "m.xml"\n', "utf-8")
     scenes.append(pysim.load_scene(tmp_path / "t.toml"))

@@ -11,7 +11,7 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.errors import SceneError
-from pysim.scene.convert import ConvertOptions, convert
+from pysim.scene.convert import convert
 
 SCENE = """
 [[body]]
@@ -169,7 +169,7 @@ def test_mistakes_in_keyframes_are_reported_at_their_place(text: str) -> None:
 
 
 def test_keyframes_survive_conversion_and_a_builder(capsys: pytest.CaptureFixture[str]) -> None:
-    convert("s.toml", "t.toml", ConvertOptions(keyframe="up"))
+    convert("s.toml", "t.toml", keyframe="up")
     builder = pysim.SceneBuilder.load("s.toml")
     builder.keyframe("low", start={"hinge": -1.0})
     builder.save("b.toml")
