@@ -112,7 +112,7 @@ def _parse_numbers(option: str, texts: tuple[str, ...], example: str) -> dict[st
 
 
 def _loads(
-    model: Model, times: Array, q: Array, options: InverseDynamicsOptions | ActivationOptions
+    model: Model, times: Array, q: Array, options: InverseDynamicsOptions
 ) -> list[GroundLoad]:
     """Return the loads of a file of external loads, or of the columns of a table."""
     if options.loads is not None and options.loads.suffix.lower() == ".xml":

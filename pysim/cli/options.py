@@ -461,23 +461,13 @@ class InverseDynamicsOptions:
 
 
 @_options
-class ActivationOptions:
+class ActivationOptions(InverseDynamicsOptions):
     """Options of `pysim so`."""
 
-    cutoff: Annotated[float | None, Parameter(metavar="HZ")] = None
-    """Cutoff of a low-pass filter on the motion [Hz]; none by default."""
-    loads: File = None
-    """Table of measured loads (.mot, .sto), or OpenSim's file of external loads (.xml)."""
-    on: Annotated[tuple[str, ...], Parameter(metavar="BODY=FORCE,POINT,TORQUE")] = ()
-    """A load of that table: its body, and the beginnings of the names of its columns, which end with x, y and z."""
     reserve: Annotated[tuple[str, ...], Parameter(metavar="NAME=STRENGTH")] = ()
     """Strength of an ideal actuator on a velocity [N or N·m]; 1 of those that are not named."""
     forces: File = None
     """File to write the tensions of the muscles to; none by default."""
-    output: Output = None
-    """File to write; otherwise the motion's name with .sto."""
-    overwrite: bool = False
-    """Replace a file of that name."""
 
 
 @_options
