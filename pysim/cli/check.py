@@ -380,14 +380,7 @@ def print_settings(scene: Scene) -> None:
 def print_signals(scene: Scene) -> None:
     """Print the blocks of a scene's signals, the limits that bound its actuators, and its keyframes."""
     print_blocks(scene.spec.blocks)
-    driven = {
-        name
-        for block in scene.spec.blocks
-        if block.kind == "actuator"
-        for name in block.coordinates
-    }
-    driven |= {actuator.joint for actuator in scene.spec.actuators}
-    print_limits(scene, driven)
+    print_limits(scene, scene.spec.driven_joints)
     print_keyframes(scene.spec.model)
 
 

@@ -102,13 +102,7 @@ def _singular(scene: Scene, last: LastSteps) -> str | None:
     beside = [x for x in angles[max(nearest - 1, 0) : nearest + 2] if np.isfinite(x)]
     if least > max([NEAR, *(x - least for x in beside)]):  # a step may lead past it
         return None
-    driven = {
-        name
-        for block in scene.spec.blocks
-        if block.kind == "actuator"
-        for name in block.coordinates
-    }
-    driven |= {actuator.joint for actuator in scene.spec.actuators}
+    driven = scene.spec.driven_joints
     by = f" by the actuators of {', '.join(map(repr, sorted(driven)))}" if driven else ""
     return (
         f"the loops are driven{by} through a singular configuration: they are within {least:.2g} rad of it at"

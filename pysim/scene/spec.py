@@ -642,3 +642,10 @@ class SceneSpec:
     hold: tuple[str, ...] = ()  # joints that keep their start when loops are assembled
     equilibrium: tuple[str, ...] = ()  # joints that start in equilibrium, "*" for all
     blocks: tuple[BlockSpec, ...] = ()  # signals, sensors, controllers and actuators of plugins
+
+    @property
+    def driven_joints(self) -> set[str]:
+        """Names of the joints and coordinates on which actuators act."""
+        drives = (block for block in self.blocks if block.kind == "actuator")
+        own = {name for block in drives for name in block.coordinates}
+        return own | {actuator.joint for actuator in self.actuators}
