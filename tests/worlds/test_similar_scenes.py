@@ -563,5 +563,5 @@ def test_ratios_of_gears_follow_the_axes_of_each_world(tmp_path: Path) -> None:
     axes = [[0, 0, 1], [0, 0, -1]]
     for axis, scene in zip(axes, pysim.load_scenes(path, {"joint.wheel.axis": axes}), strict=True):
         assert_same_bits(scene, pysim.load_scene(path, {"joint.wheel.axis": axis}))
-    with pytest.raises(PysimError, match="world 1.* need axes 0.3 m apart, and they are 0.4 m"):
+    with pytest.raises(PysimError, match=r"world 1.* need axes 0\.3 m apart, and they are 0\.4 m"):
         pysim.load_scenes(path, {"joint.wheel.at.xyz": [[0.3, 0, 0], [0.4, 0, 0]]})
