@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.spatial.rotations import quaternion_entries
 from pysim.tracing.expression import Number, Scalar, record
 from pysim.tracing.symbolic_array import symbolic_array
 
@@ -136,13 +137,7 @@ class Pose:
     @classmethod
     def rotate_quaternion(cls, quaternion: Sequence[Number]) -> Pose:
         """Return the rotation of a unit quaternion (x, y, z, w), the form of `rotation` coordinates."""
-        x, y, z, w = quaternion
-        R = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-        return cls(R, [0.0, 0.0, 0.0])
+        return cls(quaternion_entries(quaternion), [0.0, 0.0, 0.0])
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Pose:

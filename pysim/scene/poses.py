@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.spatial.rotations import quaternion_entries
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -36,14 +37,7 @@ def rotation(quaternion: ArrayLike) -> Array:
     A rotation by a multiple of 90° about a coordinate axis has entries that are exactly 0 and ±1.
     """
     u = np.asarray(quaternion, float)
-    x, y, z, w = u / np.linalg.norm(u)
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    R: Array = np.array(quaternion_entries(u / np.linalg.norm(u)))
     nearest = np.round(R)
     return nearest if abs(R - nearest).max() < 4e-16 else R
 

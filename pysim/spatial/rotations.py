@@ -6,7 +6,7 @@ about the fixed axes x, y, z in this order, as in URDF: R = Rz(yaw) Ry(pitch) Rx
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from pysim.spatial.arrays import (
 from pysim.spatial.groups import pose
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike
 
     from pysim.spatial.arrays import Array
@@ -33,6 +35,16 @@ def rotation_from_quaternion(quaternion: ArrayLike, order: str = "xyzw") -> Arra
     """Return the rotation (…, 3, 3) of a unit quaternion (…, 4)."""
     q = _xyzw(quaternion, "quaternion", order)
     return map_rows("rotation_from_quaternion", q, 1, (3, 3))
+
+
+def quaternion_entries(quaternion: Iterable[Any]) -> list[list[Any]]:
+    """Return the rows of the rotation of a unit quaternion (x, y, z, w), of arrays or symbolic numbers."""
+    x, y, z, w = quaternion
+    return [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
 
 
 def quaternion_from_rotation(R: ArrayLike, order: str = "xyzw") -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.spatial.rotations import arc
+from pysim.spatial.rotations import arc, quaternion_entries
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -47,12 +47,7 @@ def continuous_quaternions(quaternions: Array) -> Array:
 
 def rotation_matrices(quaternions: Array) -> Array:
     """Return rotation matrices (..., 3, 3) of unit quaternions (..., 4) in the order x y z w."""
-    x, y, z, w = np.moveaxis(quaternions, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
+    rows = quaternion_entries(np.moveaxis(quaternions, -1, 0))
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.force import Force, force
-from pysim.elements.library.multirotor import rotation_of
 from pysim.elements.quantities import Twist, Wrench
 from pysim.elements.rows import symmetric_rows
+from pysim.spatial.rotations import quaternion_entries
 
 if TYPE_CHECKING:
     from pysim.joints.displacement import Pose
@@ -48,7 +48,7 @@ class Impedance(Force):
         """Return e (3,) in the axes of b, and |w|."""
         if self.turning_stiffness == 0:
             return np.zeros(3), 1.0
-        E = rotation_of(self.orientation).T @ np.array(pose.rotation, object)
+        E = np.array(quaternion_entries(self.orientation)).T @ np.array(pose.rotation, object)
         w = 0.5 * np.sqrt(np.maximum(1 + E[0, 0] + E[1, 1] + E[2, 2], 1e-12))
         twice = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
         return twice / (2 * w), w

@@ -11,6 +11,7 @@ from pysim.elements.block import Controller, controller
 from pysim.elements.channels import signal
 from pysim.elements.rows import array_of_rows
 from pysim.errors import PysimError
+from pysim.spatial.rotations import quaternion_entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +76,7 @@ class Multirotor(Controller):
         return {"n": len(self.rotors)}
 
     def output(self, inputs: Any, gravity: Any) -> Any:
-        R, rate = rotation_of(inputs.orientation), inputs.rate
+        R, rate = np.array(quaternion_entries(inputs.orientation)), inputs.rate
         kp, kv = self.position_gains
         wanted = kp * (inputs.target - inputs.position) - kv * inputs.velocity - gravity
         force = self.mass * wanted
@@ -99,18 +100,6 @@ class Multirotor(Controller):
             squares = squares + missing * lift
         # without a slope at rest: the root of a small number above 0
         return [np.sqrt(np.maximum(x, 1e-6)) for x in squares]
-
-
-def rotation_of(quaternion: Any) -> Any:
-    """Return R (3, 3) of a unit quaternion (x, y, z, w)."""
-    x, y, z, w = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _axes(z: Any, heading: float) -> Any:

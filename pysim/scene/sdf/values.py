@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.scene.poses import rotation
-from pysim.scene.urdf.xml import parse_numbers, rotation_rpy
+from pysim.scene.urdf.xml import parse_numbers
+from pysim.spatial.rotations import rotation_from_rpy
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def raw_pose(parent: Element) -> Array:
     angles = values[3:]
     if element.attributes.get("degrees", "false") in {"true", "1"}:
         angles = tuple(map(math.radians, angles))
-    X[:3, :3], X[:3, 3] = rotation_rpy(*angles), values[:3]
+    X[:3, :3], X[:3, 3] = rotation_from_rpy(angles), values[:3]
     return X
 
 

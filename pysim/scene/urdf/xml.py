@@ -17,6 +17,7 @@ import numpy as np
 
 from pysim.errors import PysimWarning, SceneError
 from pysim.files.regular import read_regular
+from pysim.spatial.rotations import rotation_from_rpy
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Element:
             rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
             if max(map(abs, rpy)) > TURN:
                 element.warn_of_degrees("rpy", rpy)
-            pose[:3, :3] = rotation_rpy(*rpy)
+            pose[:3, :3] = rotation_from_rpy(rpy)
         return pose
 
     def warn_of_degrees(self, name: str, angles: Iterable[float]) -> None:
@@ -169,18 +170,6 @@ def parse_numbers(text: str) -> tuple[float, ...] | None:
         return None
     found = tuple(map(float, words))
     return found if all(map(math.isfinite, found)) else None
-
-
-def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
-    """Return Rz(yaw) Ry(pitch) Rx(roll) (3, 3), angles [rad]."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos([roll, pitch, yaw]), np.sin([roll, pitch, yaw])
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
 
 
 def read_xml(path: Path, deepest: int = DEEPEST) -> Element:

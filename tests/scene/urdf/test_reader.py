@@ -20,7 +20,8 @@ from pysim.scene.packages import robots_folder
 from pysim.scene.stop_defaults import STOP_DAMPING_RATIO, STOP_FREQUENCY
 from pysim.scene.urdf.names import check_spelling
 from pysim.scene.urdf.reader import read_urdf
-from pysim.scene.urdf.xml import read_xml, rotation_rpy
+from pysim.scene.urdf.xml import read_xml
+from pysim.spatial.rotations import rotation_from_rpy
 from pysim.worlds.loading import compile_model
 from tests.scene_runs import SCENES
 
@@ -507,7 +508,7 @@ def test_inertia_is_turned_by_its_origin(write: Write) -> None:
         '<inertia ixx="3" iyy="4" izz="5" ixy="0.1" ixz="0.2" iyz="0.3"/></inertial>'
     )
     body = read_urdf(write(f'<link name="a">{inertial}</link>')).bodies[0]
-    R = rotation_rpy(0.1, -0.2, 0.3)
+    R = rotation_from_rpy([0.1, -0.2, 0.3])
     given = np.array([[3, 0.1, 0.2], [0.1, 4, 0.3], [0.2, 0.3, 5]])
     np.testing.assert_allclose(center_of_mass(body.theta), [1, 2, 3], rtol=1e-15)
     np.testing.assert_allclose(central_inertia(body.theta), R @ given @ R.T, atol=1e-13)
@@ -517,7 +518,7 @@ def test_roll_pitch_and_yaw_turn_about_fixed_axes(rng: np.random.Generator) -> N
     rotation = pytest.importorskip("scipy.spatial.transform").Rotation
     for angles in rng.uniform(-4, 4, (20, 3)):
         expected = rotation.from_euler("xyz", angles).as_matrix()
-        np.testing.assert_allclose(rotation_rpy(*angles), expected, atol=1e-15)
+        np.testing.assert_allclose(rotation_from_rpy(angles), expected, atol=1e-15)
 
 
 def test_shapes_and_colours_are_read(write: Write) -> None:
