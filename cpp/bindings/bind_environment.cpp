@@ -24,12 +24,12 @@ T field(const py::handle& record, const char* name) {
 
 engine::Distribution distribution_of(const std::string& kind, const std::vector<double>& arguments) {
   const auto& names = engine::distribution_names;
-  const auto* const found = std::find(std::begin(names), std::end(names), kind);
-  if (found == std::end(names)) throw std::invalid_argument("there is no '" + kind + "'");
-  engine::Distribution own = {static_cast<engine::DistributionKind>(found - names), {}};
+  const auto* const name = std::find(std::begin(names), std::end(names), kind);
+  if (name == std::end(names)) throw std::invalid_argument("there is no '" + kind + "'");
+  engine::Distribution distribution = {static_cast<engine::DistributionKind>(name - names), {}};
   if (arguments.size() > 3) throw std::invalid_argument("a distribution has three arguments at most");
-  std::copy(arguments.begin(), arguments.end(), own.argument);
-  return own;
+  std::copy(arguments.begin(), arguments.end(), distribution.argument);
+  return distribution;
 }
 
 engine::Distribution distribution_of(const py::handle& record) {
@@ -37,12 +37,12 @@ engine::Distribution distribution_of(const py::handle& record) {
 }
 
 engine::DrawTable draw_of(const py::handle& record) {
-  engine::DrawTable own = {};
-  for (const py::handle x : record.attr("distributions")) own.distribution.push_back(distribution_of(x));
-  own.place = field<std::vector<int>>(record, "places");
-  own.use = field<std::uint64_t>(record, "use");
-  if (own.place.size() != own.distribution.size()) throw std::invalid_argument("places are not as many");
-  return own;
+  engine::DrawTable table = {};
+  for (const py::handle x : record.attr("distributions")) table.distribution.push_back(distribution_of(x));
+  table.place = field<std::vector<int>>(record, "places");
+  table.use = field<std::uint64_t>(record, "use");
+  if (table.place.size() != table.distribution.size()) throw std::invalid_argument("places are not as many");
+  return table;
 }
 
 engine::NumberRange range_of(const py::handle& record) {
@@ -53,12 +53,12 @@ engine::NumberRange range_of(const py::handle& record) {
 py::array_t<double> quantiles(const std::string& kind,
                               const std::vector<double>& arguments,
                               const Numbers& u) {
-  const engine::Distribution own = distribution_of(kind, arguments);
-  py::array_t<double> found(std::vector<py::ssize_t>(u.shape(), u.shape() + u.ndim()));
-  std::transform(u.data(), u.data() + u.size(), found.mutable_data(), [&](double x) {
-    return engine::quantile(own, x);
+  const engine::Distribution distribution = distribution_of(kind, arguments);
+  py::array_t<double> values(std::vector<py::ssize_t>(u.shape(), u.shape() + u.ndim()));
+  std::transform(u.data(), u.data() + u.size(), values.mutable_data(), [&](double x) {
+    return engine::quantile(distribution, x);
   });
-  return found;
+  return values;
 }
 
 class Tables {
@@ -66,64 +66,65 @@ class Tables {
   static Tables make(const py::object& plan, py::ssize_t worlds, bool single) {
     Tables made;
     made.worlds_ = worlds;
-    auto& own = made.tables_;
-    own.signals = field<int>(plan, "signals");
-    own.scale = field<std::vector<double>>(plan, "scale");
-    own.offset = field<std::vector<double>>(plan, "offset");
-    own.actions = static_cast<int>(own.scale.size());
-    own.lowest = field<double>(plan, "lowest");
-    own.highest = field<double>(plan, "highest");
-    own.first_input = field<int>(plan, "first_input");
+    auto& table = made.tables_;
+    table.signals = field<int>(plan, "signals");
+    table.scale = field<std::vector<double>>(plan, "scale");
+    table.offset = field<std::vector<double>>(plan, "offset");
+    table.actions = static_cast<int>(table.scale.size());
+    table.lowest = field<double>(plan, "lowest");
+    table.highest = field<double>(plan, "highest");
+    table.first_input = field<int>(plan, "first_input");
     for (const py::handle end : plan.attr("ends")) {
-      own.ends.push_back({range_of(end.attr("x")), field<double>(end, "below"), field<double>(end, "above")});
+      table.ends.push_back(
+          {range_of(end.attr("x")), field<double>(end, "below"), field<double>(end, "above")});
     }
     for (const py::handle reward : plan.attr("rewards")) {
-      own.rewards.push_back({range_of(reward.attr("x")),
-                             engine::reward_kernel(field<std::string>(reward, "kernel")),
-                             field<int>(reward, "end"),
-                             field<double>(reward, "weight"),
-                             field<double>(reward, "width")});
+      table.rewards.push_back({range_of(reward.attr("x")),
+                               engine::reward_kernel(field<std::string>(reward, "kernel")),
+                               field<int>(reward, "end"),
+                               field<double>(reward, "weight"),
+                               field<double>(reward, "width")});
     }
     for (const py::handle seen : plan.attr("observed")) made.add_range(range_of(seen.attr("x")));
-    own.factor = field<std::vector<double>>(plan, "factors");
-    own.deviation = field<std::vector<double>>(plan, "deviations");
-    for (int k = 0; k < own.frame(); ++k) {
-      if (own.deviation[static_cast<std::size_t>(k)] != 0) own.noisy.push_back(k);
+    table.factor = field<std::vector<double>>(plan, "factors");
+    table.deviation = field<std::vector<double>>(plan, "deviations");
+    for (int k = 0; k < table.frame(); ++k) {
+      if (table.deviation[static_cast<std::size_t>(k)] != 0) table.noisy.push_back(k);
     }
-    own.limit = field<double>(plan, "limit");
-    own.history = field<int>(plan, "history");
-    own.length = field<std::int64_t>(plan, "length");
-    own.period = field<double>(plan, "period");
-    own.displacement = draw_of(plan.attr("displacement"));
-    own.velocity = draw_of(plan.attr("velocity"));
+    table.limit = field<double>(plan, "limit");
+    table.history = field<int>(plan, "history");
+    table.length = field<std::int64_t>(plan, "length");
+    table.period = field<double>(plan, "period");
+    table.displacement = draw_of(plan.attr("displacement"));
+    table.velocity = draw_of(plan.attr("velocity"));
     for (const py::handle change : plan.attr("changes")) {
-      own.changes.push_back(
+      table.changes.push_back(
           {field<bool>(change, "pushes"), draw_of(change.attr("drawn")), field<int>(change, "schedule")});
     }
     for (const py::handle schedule : plan.attr("schedules")) {
-      own.schedules.push_back({field<std::int64_t>(schedule, "every"),
-                               distribution_of(schedule.attr("time")),
-                               field<std::uint64_t>(schedule, "use")});
+      table.schedules.push_back({field<std::int64_t>(schedule, "every"),
+                                 distribution_of(schedule.attr("time")),
+                                 field<std::uint64_t>(schedule, "use")});
     }
-    const auto count = static_cast<py::ssize_t>(own.schedules.size());
+    const auto count = static_cast<py::ssize_t>(table.schedules.size());
     made.arrays_.number = made.allocate<std::int64_t>("number", {worlds});
     made.arrays_.episode = made.allocate<std::int64_t>("episode", {worlds});
     made.arrays_.due = made.allocate<std::int64_t>("due", {worlds, count});
     made.arrays_.occurs = made.allocate<bool>("occurs", {worlds, count});
     made.arrays_.steps = made.allocate<std::int64_t>("steps", {worlds});
     made.arrays_.key = made.allocate<double>("key", {worlds});
-    made.arrays_.action = made.allocate<double>("action", {worlds, own.actions});
-    made.arrays_.action_rate = made.allocate<double>("action_rate", {worlds, own.actions});
-    made.arrays_.readings = made.allocate<double>("readings", {worlds, own.signals});
+    made.arrays_.action = made.allocate<double>("action", {worlds, table.actions});
+    made.arrays_.action_rate = made.allocate<double>("action_rate", {worlds, table.actions});
+    made.arrays_.readings = made.allocate<double>("readings", {worlds, table.signals});
     made.arrays_.has_double_history = !single;
     if (single) {
-      made.arrays_.history = made.allocate<float>("history", {worlds, own.history, own.frame()});
+      made.arrays_.history = made.allocate<float>("history", {worlds, table.history, table.frame()});
     } else {
-      made.arrays_.history = made.allocate<double>("history", {worlds, own.history, own.frame()});
+      made.arrays_.history = made.allocate<double>("history", {worlds, table.history, table.frame()});
     }
     made.arrays_.terms =
-        made.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(own.rewards.size())});
-    made.arrays_.ends = made.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(own.ends.size())});
+        made.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(table.rewards.size())});
+    made.arrays_.ends = made.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(table.ends.size())});
     return made;
   }
 
@@ -135,12 +136,12 @@ class Tables {
     check(worlds);
     if (actions.size() != worlds_ * tables_.actions)
       throw std::invalid_argument("actions have another shape");
-    const double* const given = actions.data();
+    const double* const action = actions.data();
     for (py::ssize_t k = 0; k < actions.size(); ++k) {
-      if (!std::isfinite(given[k])) return k / tables_.actions;
+      if (!std::isfinite(action[k])) return k / tables_.actions;
     }
     for (py::ssize_t k = 0; k < worlds_; ++k) {
-      engine::set_action(tables_, arrays_, k, given + k * tables_.actions, worlds.signals(k));
+      engine::set_action(tables_, arrays_, k, action + k * tables_.actions, worlds.signals(k));
     }
     return -1;
   }
@@ -163,14 +164,14 @@ class Tables {
                      int threads) const {
     const engine::EnvironmentWorlds all = with(worlds);
     check_threads(threads);
-    const double* const rows = given(readings, worlds_);
+    const double* const rows = checked(readings, worlds_);
     py::array_t<double> reward(worlds_);
     py::array_t<bool> terminated(worlds_), truncated(worlds_);
-    const engine::Transition found = {
+    const engine::Transition transition = {
         reward.mutable_data(), terminated.mutable_data(), truncated.mutable_data()};
     std::vector<int> changed;
     unsigned faults = 0;
-    without_gil([&] { faults = engine::end_steps(all, found, rows, threads, changed); });
+    without_gil([&] { faults = engine::end_steps(all, transition, rows, threads, changed); });
     const Chosen again(static_cast<py::ssize_t>(changed.size()), changed.data());
     return py::make_tuple(reward, terminated, truncated, again, faults);
   }
@@ -184,7 +185,7 @@ class Tables {
     check(chosen);
     check_threads(threads);
     const engine::EnvironmentWorlds all = with(worlds);
-    const double* const rows = given(readings, chosen.size());
+    const double* const rows = checked(readings, chosen.size());
     const ReleasedGil nogil;
     return engine::observe_worlds(all, chosen.data(), chosen.size(), rows, begins, threads);
   }
@@ -229,7 +230,7 @@ class Tables {
   }
 
   /// Readings of worlds that Python has computed; null to read the signals.
-  const double* given(const std::optional<Rows>& readings, py::ssize_t worlds) const {
+  const double* checked(const std::optional<Rows>& readings, py::ssize_t worlds) const {
     if (!readings) return nullptr;
     if (readings->size() == worlds * tables_.signals) return readings->data();
     throw std::invalid_argument("readings have another shape");

@@ -171,13 +171,13 @@ Distance<S> core_distance(const Core<S, D>& A, S r_A, const Core<S, E>& B, S r_B
   const auto apart = length > tiny;
   const Vec3<S> direct =
       select(apart, (e / select(apart, length, e)) * (nearest.b - nearest.a), separation.n);
-  Distance<S> found;
-  found.n = select(overlap, separation.n, direct);
-  found.d = select(overlap, separation.most, length) - r_A - r_B;
-  const Vec3<S> b = select(overlap, B.support(-found.n), nearest.b);
-  found.p_B = fnma(r_B, found.n, b);
-  found.p_A = fnma(found.d, found.n, found.p_B);
-  return found;
+  Distance<S> distance;
+  distance.n = select(overlap, separation.n, direct);
+  distance.d = select(overlap, separation.most, length) - r_A - r_B;
+  const Vec3<S> b = select(overlap, B.support(-distance.n), nearest.b);
+  distance.p_B = fnma(r_B, distance.n, b);
+  distance.p_A = fnma(distance.d, distance.n, distance.p_B);
+  return distance;
 }
 
 /// A shape with sizes [m] as in shapes.hpp, in the world.
@@ -209,12 +209,12 @@ Distance<S> cylinder_sphere(const PlacedShape<S>& A, const PlacedShape<S>& B) {
   const auto side = beyond_r > beyond_z;
   const S nr = select(inside, select(side, e, o), dr * scale),
           nz = select(inside, select(side, o, e), dz * scale);
-  Distance<S> found;
-  found.n = A.X.R * Vec3<S>{nr * ux, nr * uy, nz * up};
-  found.d = select(inside, max(beyond_r, beyond_z), outside) - B.size.x;
-  found.p_B = fnma(B.size.x, found.n, B.X.p);
-  found.p_A = fnma(found.d, found.n, found.p_B);
-  return found;
+  Distance<S> distance;
+  distance.n = A.X.R * Vec3<S>{nr * ux, nr * uy, nz * up};
+  distance.d = select(inside, max(beyond_r, beyond_z), outside) - B.size.x;
+  distance.p_B = fnma(B.size.x, distance.n, B.X.p);
+  distance.p_A = fnma(distance.d, distance.n, distance.p_B);
+  return distance;
 }
 
 }  // namespace pysim::collision

@@ -492,16 +492,16 @@ void refine(const PlacedShape<S>& A,
             const Witness<S>& witness,
             simd::Mask<S> wanted,
             S size,
-            Distance<S>& found) {
+            Distance<S>& nearest) {
   using Real = typename S::Real;
   constexpr int steps = 4;
-  const S least = fnma(all<S>(sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6)), size, core_gap(A, B, found.n));
+  const S least = fnma(all<S>(sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6)), size, core_gap(A, B, nearest.n));
   const S near = all<S>(Real(1 - 1e-6)), same = all<S>(sizeof(Real) == 8 ? Real(1e-28) : Real(1e-12));
-  Vec3<S> n = found.n;
+  Vec3<S> n = nearest.n;
   auto on_face = simd::nowhere<S>();
   const auto offer_face = [&](const Vec3<S>& face) {
-    const Vec3<S> off = face - found.n;  // shapes without a face there give the normal itself
-    const auto better = wanted & !on_face & (dot(face, found.n) > near) & (dot(off, off) > same) &
+    const Vec3<S> off = face - nearest.n;  // shapes without a face there give the normal itself
+    const auto better = wanted & !on_face & (dot(face, nearest.n) > near) & (dot(off, off) > same) &
                         (core_gap(A, B, face) >= least);
     n = select(better, face, n);
     on_face |= better;
@@ -511,11 +511,11 @@ void refine(const PlacedShape<S>& A,
   NormalRefinement<S> refined(A, B, witness, size, n);
   refined.run(steps, !on_face);
   const S gap = core_gap(A, B, refined.n);
-  const auto taken = wanted & (gap >= least) & (dot(refined.n, found.n) > near);
-  found.n = select(taken, refined.n, found.n);
-  found.d = simd::select(taken, gap, found.d);
-  found.p_A = select(taken, refined.a, found.p_A);
-  found.p_B = select(taken, refined.b, found.p_B);
+  const auto taken = wanted & (gap >= least) & (dot(refined.n, nearest.n) > near);
+  nearest.n = select(taken, refined.n, nearest.n);
+  nearest.d = simd::select(taken, gap, nearest.d);
+  nearest.p_A = select(taken, refined.a, nearest.p_A);
+  nearest.p_B = select(taken, refined.b, nearest.p_B);
 }
 
 /// Signed distance; or a lower bound of it that is `reach` or more.
@@ -540,11 +540,11 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
   S length = sqrt(dot(search.v, search.v));
   const auto apart = search.apart & (length > margin);
   const auto usable = search.apart & (length > all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)) * size);
-  Distance<S> found;
-  found.n = (-e / simd::select(usable, length, e)) * search.v;
-  found.d = length;
-  found.p_A = search.point_a();
-  found.p_B = search.point_b();
+  Distance<S> nearest;
+  nearest.n = (-e / simd::select(usable, length, e)) * search.v;
+  nearest.d = length;
+  nearest.p_A = search.point_a();
+  nearest.p_B = search.point_b();
   const Vec3<S> zero = spatial::zero3<S>();
   Witness<S> witness = {{zero, zero, zero}, {zero, zero, zero}, {o, o, o}};
   auto refinable = apart & (length < reach + r_A + r_B);
@@ -552,9 +552,9 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
   const auto active = !apart;
   if (any(active)) {
     if (any(active & !usable)) {
-      found.n = select(usable, found.n, overlap_normal(A, B, centres, active & !usable));
+      nearest.n = select(usable, nearest.n, overlap_normal(A, B, centres, active & !usable));
     }
-    found.d = simd::select(apart, found.d, -inf);
+    nearest.d = simd::select(apart, nearest.d, -inf);
     const auto improve = [&](simd::Mask<S> active, Vec3<S> n) {
       const S still = all<S>(sizeof(Real) == 8 ? Real(1e-12) : Real(1e-8));
       S accuracy = all<S>(curved ? coarse<Real> : fine<Real>);
@@ -568,11 +568,11 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
         length = sqrt(simd::select(valid, square, e));
         const Vec3<S> value = select(valid, (-e / length) * search.v, n), turn = value - n;
         const S gap = core_gap(A, B, value);
-        const auto better = valid & (gap > found.d);
-        found.n = select(better, value, found.n);
-        found.d = simd::select(better, gap, found.d);
-        found.p_A = select(better, search.point_a(), found.p_A);
-        found.p_B = select(better, search.point_b(), found.p_B);
+        const auto better = valid & (gap > nearest.d);
+        nearest.n = select(better, value, nearest.n);
+        nearest.d = simd::select(better, gap, nearest.d);
+        nearest.p_A = select(better, search.point_a(), nearest.p_A);
+        nearest.p_B = select(better, search.point_b(), nearest.p_B);
         search.keep(better, witness);
         refinable |= better;
         active = valid & (dot(turn, turn) > still);
@@ -581,15 +581,15 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
         n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
       }
     };
-    improve(active, found.n);
-    const auto overlaps = active & (found.d < o);
+    improve(active, nearest.n);
+    const auto overlaps = active & (nearest.d < o);
     if (any(overlaps)) {
-      Vec3<S> n = found.n;
-      S most = found.d + all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4)) * size;
+      Vec3<S> n = nearest.n;
+      S most = nearest.d + all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4)) * size;
       const S before = most;
-      offer_normal(A, B, face_normal(A, found.n), overlaps, n, most);
-      offer_normal(A, B, -face_normal(B, -found.n), overlaps, n, most);
-      const auto deep = overlaps & (found.d < all<S>(Real(-0.005)) * size);
+      offer_normal(A, B, face_normal(A, nearest.n), overlaps, n, most);
+      offer_normal(A, B, -face_normal(B, -nearest.n), overlaps, n, most);
+      const auto deep = overlaps & (nearest.d < all<S>(Real(-0.005)) * size);
       if (any(deep)) {
         offer_axes(A, B, deep, n, most);
         offer_edges(A, B, deep, n, most);
@@ -598,15 +598,15 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
       if (any(again)) improve(again, n);
     }
   }
-  if (any(refinable)) refine(A, B, witness, refinable, size, found);
+  if (any(refinable)) refine(A, B, witness, refinable, size, nearest);
   const S half = all<S>(Real(0.5));  // the common point is midway, and each one is on its surface along n
-  const Vec3<S> middle = half * (found.p_A + found.p_B);
-  const S off = dot(found.n, found.p_B - middle) - half * found.d;
-  const Vec3<S> p = fma(off, found.n, middle);
-  found.p_A = fma(r_A, found.n, fnma(half * found.d, found.n, p));
-  found.d = found.d - r_A - r_B;
-  found.p_B = fma(found.d, found.n, found.p_A);
-  return found;
+  const Vec3<S> middle = half * (nearest.p_A + nearest.p_B);
+  const S off = dot(nearest.n, nearest.p_B - middle) - half * nearest.d;
+  const Vec3<S> p = fma(off, nearest.n, middle);
+  nearest.p_A = fma(r_A, nearest.n, fnma(half * nearest.d, nearest.n, p));
+  nearest.d = nearest.d - r_A - r_B;
+  nearest.p_B = fma(nearest.d, nearest.n, nearest.p_A);
+  return nearest;
 }
 
 }  // namespace pysim::collision

@@ -64,8 +64,8 @@ PYSIM_INLINE bool is_mesh(ShapeKind shape_kind) {
 
 /// Radius about the core [m].
 template <class S>
-S core_radius(const PlacedShape<S>& own) {
-  return is_round(own.shape->kind) ? own.size.x : all<S>(0);
+S core_radius(const PlacedShape<S>& placed) {
+  return is_round(placed.shape->kind) ? placed.size.x : all<S>(0);
 }
 
 /// Support point of the core of a shape with these sizes, all in the shape's frame.
@@ -76,26 +76,28 @@ Vec3<S> core_support(const Shape<typename S::Real>& shape, const Vec3<S>& size, 
 
 /// Support point of the core, in the world.
 template <class S>
-Vec3<S> support(const PlacedShape<S>& own, const Vec3<S>& direction) {
-  return own.X * core_support<S>(*own.shape, own.size, transpose_times(own.X.R, direction));
+Vec3<S> support(const PlacedShape<S>& placed, const Vec3<S>& direction) {
+  return placed.X * core_support<S>(*placed.shape, placed.size, transpose_times(placed.X.R, direction));
 }
 
 /// The support point along a unit direction near that of `p`, on the corner, rim or surface of p; in the
 /// world.
 template <class S>
-Vec3<S> follow(const PlacedShape<S>& own, const Vec3<S>& p, const Vec3<S>& direction) {
-  if (!is_curved(own.shape->kind)) return p;
-  const Vec3<S> at = transpose_times(own.X.R, p - own.X.p), n = transpose_times(own.X.R, direction);
-  return own.X * visit_kind(own.shape->kind, [&](auto kind) { return kind.follow(own.size, at, n); });
+Vec3<S> follow(const PlacedShape<S>& placed, const Vec3<S>& p, const Vec3<S>& direction) {
+  if (!is_curved(placed.shape->kind)) return p;
+  const Vec3<S> at = transpose_times(placed.X.R, p - placed.X.p), n = transpose_times(placed.X.R, direction);
+  return placed.X *
+         visit_kind(placed.shape->kind, [&](auto kind) { return kind.follow(placed.size, at, n); });
 }
 
 /// How fast that point moves where the direction changes by e.
 template <class S>
-Vec3<S> bend(const PlacedShape<S>& own, const Vec3<S>& p, const Vec3<S>& direction, const Vec3<S>& e) {
-  if (!is_curved(own.shape->kind)) return spatial::zero3<S>();
-  const Vec3<S> at = transpose_times(own.X.R, p - own.X.p), n = transpose_times(own.X.R, direction);
-  const Vec3<S> by = transpose_times(own.X.R, e);
-  return own.X.R * visit_kind(own.shape->kind, [&](auto kind) { return kind.bend(own.size, at, n, by); });
+Vec3<S> bend(const PlacedShape<S>& placed, const Vec3<S>& p, const Vec3<S>& direction, const Vec3<S>& e) {
+  if (!is_curved(placed.shape->kind)) return spatial::zero3<S>();
+  const Vec3<S> at = transpose_times(placed.X.R, p - placed.X.p), n = transpose_times(placed.X.R, direction);
+  const Vec3<S> by = transpose_times(placed.X.R, e);
+  return placed.X.R *
+         visit_kind(placed.shape->kind, [&](auto kind) { return kind.bend(placed.size, at, n, by); });
 }
 
 /// Points that touch a plane first, in the shape's frame.
@@ -110,23 +112,24 @@ void points_to_plane(const Shape<typename S::Real>& shape,
 
 /// What a shape shows along an outward unit normal.
 template <class S>
-Facet<S> facet_along(const PlacedShape<S>& own, const Vec3<S>& normal) {
+Facet<S> facet_along(const PlacedShape<S>& placed, const Vec3<S>& normal) {
   Facet<S> F;
-  visit_kind(own.shape->kind, [&](auto kind) { kind.facet(own, normal, F); });
+  visit_kind(placed.shape->kind, [&](auto kind) { kind.facet(placed, normal, F); });
   return F;
 }
 
 /// Normal of the flat face of a shape that is nearest to an outward unit normal, in the world.
 template <class S>
-Vec3<S> face_normal(const PlacedShape<S>& own, const Vec3<S>& normal) {
-  const Vec3<S> n = transpose_times(own.X.R, normal);
-  return own.X.R * visit_kind(own.shape->kind, [&](auto kind) { return kind.face_normal(*own.shape, n); });
+Vec3<S> face_normal(const PlacedShape<S>& placed, const Vec3<S>& normal) {
+  const Vec3<S> n = transpose_times(placed.X.R, normal);
+  return placed.X.R *
+         visit_kind(placed.shape->kind, [&](auto kind) { return kind.face_normal(*placed.shape, n); });
 }
 
 /// visit(outward unit normal, whether it is covered) for the flat faces of a shape, in the world.
 template <class S, class Visit>
-void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
-  visit_kind(own.shape->kind, [&](auto kind) { kind.visit_faces(own, visit); });
+void visit_faces(const PlacedShape<S>& placed, const Visit& visit) {
+  visit_kind(placed.shape->kind, [&](auto kind) { kind.visit_faces(placed, visit); });
 }
 
 /// How many numbers of features the corners of a shape's facets have.

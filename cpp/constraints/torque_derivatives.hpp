@@ -45,7 +45,7 @@ DerivativeMatrices<S> take_matrices(int n, Workspace<S>& w) {
 template <class S>
 struct OwnRows {
   const ModelOf<S>& model;
-  DerivativeMatrices<S> own;
+  DerivativeMatrices<S> reduced;
   DerivativeMatrices<S> buffer;  ///< dynamics::max_rows rows
 
   TorqueRow<S> row(const RowRun&, int r) const { return buffer.row(r); }
@@ -55,7 +55,7 @@ struct OwnRows {
 
   void add(int i, const TorqueRow<S>& row) const {
     const auto& at = model.mimic_v[i];
-    const TorqueRow<S> sum = own.row(at.own);
+    const TorqueRow<S> sum = reduced.row(at.own);
     for (int k = 0; k < model.nv; ++k) {
       const auto& along = model.mimic_v[k];
       const S ratio = all<S>(at.ratio * along.ratio);
@@ -77,12 +77,12 @@ void subtract_passive(const ModelOf<S>& model,
   int r = 0;
   for (int b = run.body; b <= run.last; ++b) {
     const tree::Joint& joint = model.joint[b];
-    const auto own = dynamics::passive_derivatives(model, b, q, v, w);
+    const auto passive = dynamics::passive_derivatives(model, b, q, v, w);
     for (; r < run.count && run.first + r < joint.v + joint.nv; ++r) {
       const int i = run.first + r - joint.v;
       for (int k = 0; k < joint.nv; ++k) {
-        row[r].q[joint.v + k] -= own.q[i * joint.nv + k];
-        row[r].v[joint.v + k] -= own.v[i * joint.nv + k];
+        row[r].q[joint.v + k] -= passive.q[i * joint.nv + k];
+        row[r].v[joint.v + k] -= passive.v[i * joint.nv + k];
       }
     }
   }
@@ -112,16 +112,16 @@ template <class S>
 void add_passive_block(const ModelOf<S>& model,
                        int b,
                        const dynamics::PassiveDerivatives<S>& D,
-                       const DerivativeMatrices<S>& own) {
+                       const DerivativeMatrices<S>& reduced) {
   const tree::Joint& joint = model.joint[b];
   for (int i = 0; i < joint.nv; ++i) {
     const auto& row = model.mimic_v[joint.v + i];
     for (int k = 0; k < joint.nv; ++k) {
       const auto& column = model.mimic_v[joint.v + k];
       const S ratio = all<S>(row.ratio * column.ratio);
-      const int at = row.own * own.n + column.own;
-      own.q[at] = fma(ratio, D.q[i * joint.nv + k], own.q[at]);
-      own.v[at] = fma(ratio, D.v[i * joint.nv + k], own.v[at]);
+      const int at = row.own * reduced.n + column.own;
+      reduced.q[at] = fma(ratio, D.q[i * joint.nv + k], reduced.q[at]);
+      reduced.v[at] = fma(ratio, D.v[i * joint.nv + k], reduced.v[at]);
     }
   }
 }
@@ -133,16 +133,16 @@ void reduced_torque_derivatives(const ModelOf<S>& model,
                                 const S* q,
                                 const S* v,
                                 bool passive,
-                                const DerivativeMatrices<S>& own,
+                                const DerivativeMatrices<S>& reduced,
                                 Workspace<S> w) {
   if (!model.mimic) {
-    torque_derivatives(model, d, q, v, passive, own, w);
+    torque_derivatives(model, d, q, v, passive, reduced, w);
   } else {
-    for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);
-    const OwnRows<S> rows = {model, own, take_matrices(dynamics::max_rows, model.nv, w)};
+    for (int i = 0; i < reduced.n * reduced.n; ++i) reduced.q[i] = reduced.v[i] = reduced.a[i] = all<S>(0);
+    const OwnRows<S> rows = {model, reduced, take_matrices(dynamics::max_rows, model.nv, w)};
     torque_derivatives(model, d, q, v, passive, rows, w);
   }
-  if (passive) elements::add_derivatives_between_bodies(model, q, v, all<S>(-1), own.q, own.v, w);
+  if (passive) elements::add_derivatives_between_bodies(model, q, v, all<S>(-1), reduced.q, reduced.v, w);
 }
 
 }  // namespace pysim::constraints

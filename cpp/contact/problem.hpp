@@ -240,9 +240,9 @@ class ConvexProblem {
 
   /// l'(α).
   S slope_along(S alpha) const {
-    S given = all<S>(0);
-    kinds.each([&](const auto& kind) { kind.add_slope_along(alpha, given); });
-    return fma(alpha, search_.change, search_.made) - given;
+    S slope = all<S>(0);
+    kinds.each([&](const auto& kind) { kind.add_slope_along(alpha, slope); });
+    return fma(alpha, search_.change, search_.made) - slope;
   }
 
   /// Moves α to the nearest corner between `low` and `high`; returns where there is one.

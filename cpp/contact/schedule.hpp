@@ -142,8 +142,8 @@ class PairSchedule {
       while (at < tested && due_[at] < k) ++at;
       if (at < tested && due_[at] == k) continue;
       const S room = fnma(steps, step_of(k), end_[k] - length_of(k));
-      Bounds own;
-      const Bounds& bounds = contacts_.bounds_at(k, own);
+      Bounds filled;
+      const Bounds& bounds = contacts_.bounds_at(k, filled);
       if (any(worlds_ & !(room > simd::all<S>(bounds.least_reach)))) due_[due_count_++] = k;
     }
     return due_count_;
@@ -276,13 +276,13 @@ class PairSchedule {
 
   /// Worlds where no rate exceeds its bound.
   simd::Mask<S> within(const S* v) const {
-    auto found = simd::everywhere<S>();
+    auto within = simd::everywhere<S>();
     for (int i = 0; i < contacts_.rates; ++i) {
       const Rate& rate = contacts_.rate[i];
       const S size = rate.count == 1 ? abs(v[rate.v]) : square_of(rate, [&](int j) { return v[j]; });
-      found &= size <= limit_[i];
+      within &= size <= limit_[i];
     }
-    return found;
+    return within;
   }
 
   /// Bounds the rates of the next steps, and finds the steps at which pairs are due.
@@ -365,15 +365,15 @@ class PairSchedule {
   const Path* paths(const Bounds& bounds) const { return bounds.one_tree ? own_ : whole_; }
 
   S step_of(int k) const {
-    Bounds room;
-    const Bounds& bounds = contacts_.bounds_at(k, room);
+    Bounds filled;
+    const Bounds& bounds = contacts_.bounds_at(k, filled);
     const Path* const path = paths(bounds);
     return path[bounds.b].step + path[bounds.a].step;
   }
 
   S length_of(int k) const {
-    Bounds room;
-    const Bounds& bounds = contacts_.bounds_at(k, room);
+    Bounds filled;
+    const Bounds& bounds = contacts_.bounds_at(k, filled);
     const Path* const path = paths(bounds);
     return path[bounds.b].length + path[bounds.a].length;
   }
@@ -474,8 +474,8 @@ class PairSchedule {
 
   /// A bound of the gap of pair k.
   S gap_of_balls(int k, const spatial::Vec3<S>* centre) const {
-    Bounds own;
-    const Bounds& bounds = contacts_.bounds_at(k, own);
+    Bounds filled;
+    const Bounds& bounds = contacts_.bounds_at(k, filled);
     const spatial::Vec3<S>& p = centre[bounds.ball_b];
     if (bounds.ball_a < 0) {
       ContactPair<Parameter> room;
@@ -487,8 +487,8 @@ class PairSchedule {
   }
 
   void list(int k) {
-    Bounds own;
-    const Bounds& pair = contacts_.bounds_at(k, own);
+    Bounds filled;
+    const Bounds& pair = contacts_.bounds_at(k, filled);
     const Path* const path = paths(pair);
     const S room = end_[k] - (path[pair.b].ahead + path[pair.a].ahead) - simd::all<S>(pair.least_reach);
     if (any(worlds_ & !(room > (pair.one_tree ? own_limit_ : whole_limit_)))) {

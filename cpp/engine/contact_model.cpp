@@ -14,35 +14,6 @@
 
 namespace pysim::engine {
 
-/// Names of the kinds of shapes.
-std::vector<std::string> shape_names() {
-  std::vector<std::string> names;
-  for (int k = 0; k < collision::ShapeKinds::count; ++k) {
-    names.emplace_back(collision::name_of(collision::ShapeKind{k}));
-  }
-  return names;
-}
-
-collision::ShapeKind shape_kind(const std::string& name) {
-  std::string known;
-  int index = 0;
-  for (const std::string& other : shape_names()) {
-    if (name == other) return collision::ShapeKind{index};
-    known += (index++ > 0 ? ", " : "") + other;
-  }
-  throw std::invalid_argument("shape '" + name + "' is unknown; choose one of " + known);
-}
-
-/// How the distance of shapes of two kinds is computed, with the first one named first.
-collision::DistancePair distance_pair(const std::string& a, const std::string& b) {
-  int index = 0;
-  for (const auto& kinds : collision::closed_form_pairs) {
-    if (a == kinds[0] && b == kinds[1]) return collision::DistancePair{index};
-    ++index;
-  }
-  return collision::DistancePair::by_support;
-}
-
 int law_numbers() {
   constraints::ContactLaw<double> law = {};
   int count = -1;  // the lever
@@ -69,17 +40,17 @@ constexpr std::size_t pairs_of_kinds = std::size_t{shape_kinds} * shape_kinds;
 /// Kinds of pairs of shapes, by the kinds of both.
 const std::array<KindOfShapes, pairs_of_kinds>& kinds_of_shapes() {
   static const auto known = [] {
-    std::array<KindOfShapes, pairs_of_kinds> found = {};
+    std::array<KindOfShapes, pairs_of_kinds> kinds = {};
     for (int i = 0; i < shape_kinds; ++i) {
       for (int j = 0; j < shape_kinds; ++j) {
         const char *a = collision::name_of(collision::ShapeKind{i}),
                    *b = collision::name_of(collision::ShapeKind{j});
         const bool swapped = i < j;
-        found[static_cast<std::size_t>(shape_kinds * i + j)] = {
+        kinds[static_cast<std::size_t>(shape_kinds * i + j)] = {
             swapped ? distance_pair(b, a) : distance_pair(a, b), swapped};
       }
     }
-    return found;
+    return kinds;
   }();
   return known;
 }
@@ -94,131 +65,7 @@ double radius_of(const collision::Shape<double>& shape) {
   return collision::visit_kind(shape.kind, [&](auto kind) { return kind.ball_radius(shape, norm); });
 }
 
-/// Counts of a mesh's vertices, faces and their corners; the arrays of other shapes are empty.
-void read_mesh(const std::vector<double>& vertices,
-               const std::vector<double>& faces,
-               const std::vector<double>& corners,
-               collision::Shape<double>& shape) {
-  using Face = collision::MeshFace;
-  constexpr int numbers = Face::numbers;
-  const std::size_t vertex_count = vertices.size() / 3, face_count = faces.size() / numbers;
-  if (collision::is_mesh(shape.kind) && vertex_count == 0) {
-    throw std::invalid_argument("a mesh must have vertices");
-  }
-  const auto is_vertex = [count = static_cast<double>(vertex_count)](double v) {
-    return v >= 0 && v < count;
-  };
-  const auto not_a_vertex = [&] {
-    throw std::invalid_argument("corners of faces must be vertices from 0 to " +
-                                std::to_string(static_cast<std::ptrdiff_t>(vertex_count) - 1));
-  };
-  if (!std::all_of(corners.begin(), corners.end(), is_vertex)) not_a_vertex();
-  for (std::size_t i = 0; i < face_count; ++i) {
-    const double* corner = faces.data() + numbers * i + Face::corner;
-    if (!std::all_of(corner, corner + 4, is_vertex)) not_a_vertex();
-    const double *face = faces.data() + numbers * i, first = face[Face::first], listed = face[Face::count];
-    if (first >= 0 && listed >= 3 && first + listed <= static_cast<double>(corners.size())) continue;
-    throw std::invalid_argument("a face must have three corners or more, of the list of " +
-                                std::to_string(corners.size()));
-  }
-  shape.vertices = static_cast<int>(vertex_count);
-  shape.corners = static_cast<int>(corners.size());
-  shape.faces = static_cast<int>(face_count);
-}
-
-/// Groups of a mesh's points, see collision::PointGroup.
-collision::PointGroups<double> read_groups(const std::vector<double>& groups, int points) {
-  using Group = collision::PointGroup;
-  const std::size_t count = groups.size() / Group::numbers;
-  double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double* own = groups.data() + Group::numbers * i;
-    if (own[Group::first] != sum || !(own[Group::count] >= 1)) sum = points + 1;
-    sum += own[Group::count];
-  }
-  if (sum != points) throw std::invalid_argument("groups must have all points, one after the other");
-  return {static_cast<int>(count), groups.data()};
-}
-
 }  // namespace
-
-void set_mesh(const std::vector<double>& vertices,
-              const std::vector<double>& faces,
-              const std::vector<double>& corners,
-              const std::vector<double>& vertex_groups,
-              const std::vector<double>& normal_groups,
-              collision::Shape<double>& shape) {
-  read_mesh(vertices, faces, corners, shape);
-  shape.vertex = vertices.data();
-  shape.face = faces.data();
-  shape.corner = corners.data();
-  shape.of_vertices = read_groups(vertex_groups, shape.vertices);
-  shape.of_normals = read_groups(normal_groups, shape.faces);
-}
-
-template <class Real>
-FieldNumbers<Real>::FieldNumbers(const FieldDescription& from) {
-  const auto numbers = [](const std::vector<double>& x) {
-    std::vector<Real> found(x.size());
-    std::transform(x.begin(), x.end(), found.begin(), [](double y) { return static_cast<Real>(y); });
-    return found;
-  };
-  if (from.program) {
-    const tree::ProgramDescription& p = *from.program;
-    constants = numbers(p.constants);
-    tables = numbers(p.tables);
-    field.program = {p.code.data(),
-                     p.pose_end,
-                     static_cast<int>(p.code.size()),
-                     p.registers,
-                     static_cast<int>(constants.size()),
-                     static_cast<int>(tables.size()),
-                     constants.data(),
-                     tables.data(),
-                     p.outputs.data()};
-    return;
-  }
-  heights = numbers(from.heights);
-  const auto size = [&](int i) { return from.spacing[i]; };
-  double highest = from.heights.front(), steepest = 0;
-  for (int j = 0; j < from.rows; ++j) {
-    for (int i = 0; i < from.columns; ++i) {
-      const double* const h = from.heights.data() + std::ptrdiff_t{j} * from.columns + i;
-      highest = std::max(highest, *h);
-      const double x = i + 1 < from.columns ? (h[1] - h[0]) / size(0) : 0;
-      const double y = j + 1 < from.rows ? (h[from.columns] - h[0]) / size(1) : 0;
-      steepest = std::max({steepest, std::abs(x), std::abs(y)});
-    }
-  }
-  field.grid = {from.columns,
-                from.rows,
-                {static_cast<Real>(size(0)), static_cast<Real>(size(1))},
-                static_cast<Real>(highest),
-                static_cast<Real>(std::sqrt(1 + 2 * steepest * steepest)),
-                heights.data()};
-}
-
-/// Requires that a field's program has the numbers of one, or that its heights are those of a grid.
-void check_field(const FieldDescription& field) {
-  if (field.program) {
-    if (field.program->registers > collision::most_field_registers) {
-      throw std::invalid_argument("program must have " + std::to_string(collision::most_field_registers) +
-                                  " registers or fewer, got " + std::to_string(field.program->registers));
-    }
-    return tree::check_program(*field.program, 3, 4, "field");
-  }
-  const auto nodes = std::int64_t{field.rows} * field.columns;
-  if (field.rows < 2 || field.columns < 2 || nodes != static_cast<std::int64_t>(field.heights.size())) {
-    throw std::invalid_argument("heights must have shape (rows, columns), 2 or more of each, got (" +
-                                std::to_string(field.rows) + ", " + std::to_string(field.columns) + ")");
-  }
-  if (!(field.spacing[0] > 0) || !(field.spacing[1] > 0)) {
-    throw std::invalid_argument("spacing must be positive [m]");
-  }
-}
-
-template struct FieldNumbers<double>;
-template struct FieldNumbers<float>;
 
 ModelContacts::ModelContacts(const tree::Model& model, ContactDescription description)
     : model_(&model), description_(std::move(description)) {
@@ -226,7 +73,7 @@ ModelContacts::ModelContacts(const tree::Model& model, ContactDescription descri
     throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed()));
   }
   check_model();
-  for (const ShapeDescription& own : description_.shapes) read_shape(own);
+  for (const ShapeDescription& shape : description_.shapes) read_shape(shape);
   for (const FieldDescription& field : fields()) {
     check_field(field);
     field_.push_back(&field_numbers_.emplace_back(field).field);
@@ -288,15 +135,15 @@ void ModelContacts::read_pairs() {
       last = key;
       kind = place->second;
       if (is_new) {
-        Table::Kind own = {};
-        std::copy_n(plane + 4 * at(row[2]), 3, own.normal);
-        own.offset = plane[4 * at(row[2]) + 3];
+        Table::Kind pair_kind = {};
+        std::copy_n(plane + 4 * at(row[2]), 3, pair_kind.normal);
+        pair_kind.offset = plane[4 * at(row[2]) + 3];
         double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, moving[0], moving[1], moving[2]};
         model_->to_engine_frame(key[2], moved);
-        std::copy_n(moved + 9, 3, own.surface);
+        std::copy_n(moved + 9, 3, pair_kind.surface);
         const double* from = law + at(numbers) * at(row[3]);
-        constraints::ContactLaw<double>::visit(LawRow{from, from + numbers}, own.law);
-        kinds_.push_back(own);
+        constraints::ContactLaw<double>::visit(LawRow{from, from + numbers}, pair_kind.law);
+        kinds_.push_back(pair_kind);
       }
     }
     if (a != first_known) std::fill(known_points.begin(), known_points.end(), -1);
@@ -356,15 +203,15 @@ void ModelContacts::read_shape(const ShapeDescription& from) {
     throw std::invalid_argument("bodies must be from -1 to " + std::to_string(model_->nbodies() - 1) +
                                 ", got " + std::to_string(from.body));
   }
-  Shape own = {};
-  own.shape.kind = shape_kind(from.kind);
-  std::copy_n(from.size, 3, own.shape.size);
-  std::copy_n(from.placement, 12, own.placement);
-  if (from.body >= 0) model_->to_engine_frame(from.body, own.placement);
-  set_mesh(from.vertices, from.faces, from.corners, from.vertex_groups, from.normal_groups, own.shape);
-  own.shape.covered = from.covered;
-  own.radius = radius_of(own.shape);
-  shapes_.push_back(own);
+  Shape placed = {};
+  placed.shape.kind = shape_kind(from.kind);
+  std::copy_n(from.size, 3, placed.shape.size);
+  std::copy_n(from.placement, 12, placed.placement);
+  if (from.body >= 0) model_->to_engine_frame(from.body, placed.placement);
+  set_mesh(from.vertices, from.faces, from.corners, from.vertex_groups, from.normal_groups, placed.shape);
+  placed.shape.covered = from.covered;
+  placed.radius = radius_of(placed.shape);
+  shapes_.push_back(placed);
 }
 
 void ModelContacts::check_pair(int first, int second) const {
@@ -379,8 +226,8 @@ void ModelContacts::check_pair(int first, int second) const {
   }
   if (first < 0 || shape_numbers_[at(first)].field >= 0 || shape_numbers_[at(second)].field >= 0) return;
   for (const int k : {first, second}) {
-    const auto& own = shapes_[at(k)].shape;
-    if (collision::is_mesh(own.kind) && own.faces == 0) {
+    const auto& shape = shapes_[at(k)].shape;
+    if (collision::is_mesh(shape.kind) && shape.faces == 0) {
       throw std::invalid_argument("a mesh that meets another shape must have faces");
     }
   }
@@ -425,22 +272,22 @@ void ModelContacts::read_joints() {
       for (int i = 0; i < block.nv; ++i) {
         const int v = joint.v + block.v + i;
         const bool plain = block.group == tree::Group::real;
-        auto& own = smooth_[static_cast<std::size_t>(v)];
-        bare = bare && own.damping == 0 && own.stiffness == 0 && view.armature[v] == 0;
-        if (plain) diagonal_[static_cast<std::size_t>(v)] = own.stiffness;
-        const bool limited = plain && (own.lower > -inf || own.upper < inf);
-        if (limited || own.friction > 0) {
+        auto& passive = smooth_[static_cast<std::size_t>(v)];
+        bare = bare && passive.damping == 0 && passive.stiffness == 0 && view.armature[v] == 0;
+        if (plain) diagonal_[static_cast<std::size_t>(v)] = passive.stiffness;
+        const bool limited = plain && (passive.lower > -inf || passive.upper < inf);
+        if (limited || passive.friction > 0) {
           coordinates_.push_back({v,
                                   limited ? joint.q + block.q + i : -1,
-                                  own.friction,
-                                  own.lower,
-                                  own.upper,
-                                  own.stop_stiffness,
-                                  own.stop_damping});
+                                  passive.friction,
+                                  passive.lower,
+                                  passive.upper,
+                                  passive.stop_stiffness,
+                                  passive.stop_damping});
         }
-        own.friction = 0;
-        own.lower = -inf;
-        own.upper = inf;
+        passive.friction = 0;
+        passive.lower = -inf;
+        passive.upper = inf;
       }
     }
     single_[static_cast<std::size_t>(b)] = bare ? 1 : 0;
@@ -457,144 +304,6 @@ void ModelContacts::read_joints() {
       single_[static_cast<std::size_t>(b)] = 0;
     }
   }
-}
-
-/// Index of the ball about a shape, among those of the bodies from the world on.
-int ModelContacts::add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body) {
-  const double* p = own.placement + 9;
-  const auto same = [&](int k) {
-    const contact::Ball<double>& ball = balls_[static_cast<std::size_t>(k)];
-    return ball.radius == own.radius && std::equal(p, p + 3, ball.centre);
-  };
-  std::vector<int>& known = balls_of_body[static_cast<std::size_t>(body + 1)];
-  const auto at = std::find_if(known.begin(), known.end(), same);
-  if (at != known.end()) return *at;
-  known.push_back(static_cast<int>(balls_.size()));
-  balls_.push_back({body, {p[0], p[1], p[2]}, own.radius});
-  return known.back();
-}
-
-/// Balls about shapes, and levers of the bodies that have them.
-void ModelContacts::read_bounds() {
-  const auto view = model_->view<double>();
-  std::vector<std::vector<int>> balls_of_body(static_cast<std::size_t>(view.bodies) + 1);
-  const auto place_ball = [&](int k) {
-    const auto at = static_cast<std::size_t>(k);
-    Table::ShapeNumbers& own = shape_numbers_[at];
-    if (own.ball < 0) own.ball = add_ball(own.body, shapes_[at], balls_of_body);
-  };
-  for (int k = 0; k < pairs(); ++k) {
-    const Table::Pair& own = table_[static_cast<std::size_t>(k)];
-    if (own.a >= 0) place_ball(own.a);
-    place_ball(own.b);
-    if (own.a < 0) continue;
-    const auto &a = shape_numbers_[static_cast<std::size_t>(own.a)],
-               &b = shape_numbers_[static_cast<std::size_t>(own.b)];
-    own_pairs_ += a.body >= 0 && a.root == b.root ? 1 : 0;
-  }
-  std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
-  for (const contact::Ball<double>& ball : balls_) {
-    if (ball.body < 0) continue;
-    double& extent = extents[static_cast<std::size_t>(ball.body)];
-    const double* p = ball.centre;
-    extent = std::max(extent, std::hypot(p[0], p[1], p[2]) + ball.radius);
-  }
-  rate_of_.assign(static_cast<std::size_t>(view.nv), -1);
-  bounded_ = view.rows == 0 && !view.mimic;  // projections move coordinates by more than their velocities
-  for (int b = 0; b < view.bodies && bounded_; ++b) {
-    const double extent = extents[static_cast<std::size_t>(b)];
-    if (extent >= 0) bounded_ = add_levers(b, extent);
-  }
-}
-
-/// Lists pairs by their balls, if there are many.
-void ModelContacts::read_partners() {
-  if (pairs() <= contact::most_listed_pairs) return;
-  const auto at = [](int k) { return static_cast<std::size_t>(k); };
-  const auto ball_of = [&](int shape) { return shape_numbers_[at(shape)].ball; };
-  const auto earlier = [&](const Table::Pair& own) { return std::min(ball_of(own.a), ball_of(own.b)); };
-  first_partner_.assign(balls_.size() + 1, 0);
-  for (int k = 0; k < pairs(); ++k) {
-    const Table::Pair& own = table_[at(k)];
-    if (own.a < 0) {
-      plane_pairs_.push_back(k);
-    } else {
-      ++first_partner_[at(earlier(own)) + 1];
-    }
-  }
-  std::partial_sum(first_partner_.begin(), first_partner_.end(), first_partner_.begin());
-  partners_.resize(at(first_partner_.back()));
-  std::vector<int> next(first_partner_.begin(), first_partner_.end() - 1);
-  for (int k = 0; k < pairs(); ++k) {
-    const Table::Pair& own = table_[at(k)];
-    if (own.a >= 0) partners_[at(next[at(earlier(own))]++)] = k;
-  }
-  const auto precedes = [&](int i, int j) { return pair_table_.later_ball(i) < pair_table_.later_ball(j); };
-  for (std::size_t n = 0; n < balls_.size(); ++n) {
-    const auto begin = partners_.begin() + first_partner_[n], end = partners_.begin() + first_partner_[n + 1];
-    if (!std::is_sorted(begin, end, precedes)) std::stable_sort(begin, end, precedes);
-  }
-}
-
-/// Adds the levers of a body whose shapes reach as far as `extent` from its origin; false if a joint's motion
-/// has no bound of this form.
-bool ModelContacts::add_levers(int body, double extent) {
-  const auto view = model_->view<double>();
-  contact::Levers own = {static_cast<int>(lever_.size()), 0, 0};
-  bool slides = false;  // below the joint in question, so that levers grow
-  const auto add = [&](int v, int count, double length) {
-    int& index = rate_of_[static_cast<std::size_t>(v)];
-    if (index < 0) {
-      index = static_cast<int>(rates_.size());
-      rates_.push_back({v, count});
-    }
-    lever_.push_back({index, length});
-  };
-  for (int b = body; b >= 0; b = view.joint[b].parent) {
-    const tree::Joint& joint = view.joint[b];
-    const bool is_root = joint.parent < 0 && joint.shape == tree::Shape::free;
-    if (is_root) own.root = static_cast<int>(lever_.size());
-    switch (joint.shape) {
-      case tree::Shape::prismatic:
-        add(joint.v, 1, 1);
-        slides = true;
-        break;
-      case tree::Shape::translation:
-        add(joint.v, 3, 1);
-        slides = true;
-        break;
-      case tree::Shape::revolute:
-        if (slides) return false;
-        add(joint.v, 1, extent);
-        break;
-      case tree::Shape::universal:
-        if (slides) return false;
-        add(joint.v, 1, extent);
-        add(joint.v + 1, 1, extent);
-        break;
-      case tree::Shape::ball:
-        if (slides) return false;
-        add(joint.v, 3, extent);
-        break;
-      case tree::Shape::free: {
-        if (slides || !is_root) return false;
-        const double* inertia = view.constants[b].inertia;  // a single body rotates about its centre of mass
-        const double c = inertia[0] > 0 ? std::hypot(inertia[1], inertia[2], inertia[3]) / inertia[0] : 0;
-        add(joint.v, 3, 1);
-        add(joint.v + 3, 3, extent + 2 * c);
-        break;
-      }
-      default:
-        return false;
-    }
-    const double* at = view.constants[b].placement + 9;
-    extent += std::hypot(at[0], at[1], at[2]);
-    if (joint.parent < 0 && !is_root) own.root = static_cast<int>(lever_.size());
-  }
-  own.end = static_cast<int>(lever_.size());
-  carriers_.push_back(body);
-  levers_.push_back(own);
-  return true;
 }
 
 contact::Contacts<double> ModelContacts::view() const {

@@ -8,52 +8,10 @@
 #include <vector>
 
 #include "contact/run.hpp"
+#include "engine/contact_shapes.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::engine {
-
-/// A signed-distance field: a program of p (3) with the outputs d and ∇d, or heights at the nodes of a grid.
-struct FieldDescription {
-  std::optional<tree::ProgramDescription> program;
-  std::vector<double> heights;  ///< [rows · columns] [m]
-  int rows = 0, columns = 0;
-  double spacing[2] = {0, 0};  ///< [m] along x and y
-
-  template <class F, class... Records>
-  static constexpr void visit(F&& f, Records&... r) {
-    f(r.program...), f(r.heights...), f(r.rows...), f(r.columns...), f(r.spacing...);
-  }
-};
-
-/// A field with its numbers in one precision; code is that of the description, which must outlive it.
-template <class Real>
-struct FieldNumbers {
-  std::vector<Real> constants, tables, heights;
-  collision::Field<Real> field = {};
-
-  explicit FieldNumbers(const FieldDescription& from);
-};
-
-/// Throws std::invalid_argument if a field's program or its heights are not those of a field.
-void check_field(const FieldDescription& field);
-
-/// A shape on a body. That of a field is a ball that holds the solid.
-struct ShapeDescription {
-  int body;  ///< −1 for the world
-  std::string kind;
-  double size[3];        ///< [m]
-  double placement[12];  ///< in the body's frame
-  std::vector<double> vertices, faces, corners, vertex_groups,
-      normal_groups;  ///< of a convex mesh, see collision::MeshFace
-  int field;          ///< −1 for none
-  int covered;        ///< bits of the faces that other shapes of the body cover, see collision::Shape
-
-  template <class F, class... Records>
-  static constexpr void visit(F&& f, Records&... r) {
-    f(r.body...), f(r.kind...), f(r.size...), f(r.placement...), f(r.vertices...), f(r.faces...),
-        f(r.corners...), f(r.vertex_groups...), f(r.normal_groups...), f(r.field...), f(r.covered...);
-  }
-};
 
 /// Contacts of a model, in the user's frames.
 struct ContactDescription {
@@ -73,25 +31,8 @@ struct ContactDescription {
   }
 };
 
-/// Names of the kinds of shapes.
-std::vector<std::string> shape_names();
-
-/// Kind of a shape with a name.
-collision::ShapeKind shape_kind(const std::string& name);
-
-/// How the distance of shapes of two kinds is computed, with the first one named first.
-collision::DistancePair distance_pair(const std::string& a, const std::string& b);
-
 /// Numbers of a row of a law: those of ContactLaw::visit, except the lever, which follows from the shapes.
 int law_numbers();
-
-/// Lets a shape refer to a mesh and its groups; those of other shapes are empty.
-void set_mesh(const std::vector<double>& vertices,
-              const std::vector<double>& faces,
-              const std::vector<double>& corners,
-              const std::vector<double>& vertex_groups,
-              const std::vector<double>& normal_groups,
-              collision::Shape<double>& shape);
 
 /// Contacts of a model: pairs of shapes and their laws, and what bounds the motion of shapes.
 class ModelContacts {
@@ -106,21 +47,21 @@ class ModelContacts {
   contact::ContactMemory memory() const { return contact::memory_of(view(), model_->view<double>().nv); }
   int pairs() const { return static_cast<int>(table_.size()) - 1; }
   Pair pair(int k) const {
-    Pair found = {};
-    return contact::read_pair<double>(pair_table_, k, found);
+    Pair room = {};
+    return contact::read_pair<double>(pair_table_, k, room);
   }
   const ContactDescription& description() const { return description_; }
   const std::vector<FieldDescription>& fields() const { return description_.fields; }
   /// Field of a pair, −1 for none.
   int field_of(int pair) const { return pair_table_.field_of(pair); }
   int points_of_pair(int k) const {
-    const auto* const own = table_.data() + k;
-    return own[1].point - own->point;
+    const auto* const row = table_.data() + k;
+    return row[1].point - row->point;
   }
   /// Continuous gaps of a pair, see contact::continuous_gap.
   int gaps(int k) const {
-    const Pair own = pair(k);
-    return own.plane && !collision::is_mesh(own.shape_b->shape.kind) ? own.points : 1;
+    const Pair that = pair(k);
+    return that.plane && !collision::is_mesh(that.shape_b->shape.kind) ? that.points : 1;
   }
   double slip_speed() const { return description_.slip_speed; }
   /// Bytes of what worlds that are stepped together share: pairs, shapes, planes and fields, and what bounds
@@ -146,7 +87,7 @@ class ModelContacts {
   void read_joints();
   void read_bounds();
   void read_partners();
-  int add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body);
+  int add_ball(int body, const Shape& shape, std::vector<std::vector<int>>& balls_of_body);
   bool add_levers(int body, double extent);
 
   const tree::Model* model_;

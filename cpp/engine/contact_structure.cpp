@@ -26,15 +26,15 @@ class Bytes {
 
   template <class Record>
   void add_record(const Record& record) {
-    tree::FileWriter{found_}(record);
+    tree::FileWriter{bytes_}(record);
   }
 
-  std::string take() { return std::move(found_); }
+  std::string take() { return std::move(bytes_); }
 
  private:
-  void put(const void* from, std::size_t size) { found_.append(static_cast<const char*>(from), size); }
+  void put(const void* from, std::size_t size) { bytes_.append(static_cast<const char*>(from), size); }
 
-  std::string found_;
+  std::string bytes_;
 };
 
 }  // namespace
@@ -43,23 +43,23 @@ std::string ModelContacts::structure() const {
   Bytes bytes;
   bytes.add(points_, turning_points_, moving_pairs_, stiff_, own_pairs_, bounded_);
   for (std::size_t k = 0; k < shapes_.size(); ++k) {
-    const Shape& own = shapes_[k];
+    const Shape& placed = shapes_[k];
     const Table::ShapeNumbers& numbers = shape_numbers_[k];
-    bytes.add(own.shape.kind, own.shape.covered, own.radius);
-    bytes.add_array(own.shape.size, 3);
-    bytes.add_array(own.placement, 12);
+    bytes.add(placed.shape.kind, placed.shape.covered, placed.radius);
+    bytes.add_array(placed.shape.size, 3);
+    bytes.add_array(placed.placement, 12);
     bytes.add(numbers.body, numbers.ball, numbers.root, numbers.field, numbers.flies);
   }
-  for (const ShapeDescription& own : description_.shapes) {
+  for (const ShapeDescription& shape : description_.shapes) {
     for (const auto* const numbers :
-         {&own.vertices, &own.faces, &own.corners, &own.vertex_groups, &own.normal_groups}) {
+         {&shape.vertices, &shape.faces, &shape.corners, &shape.vertex_groups, &shape.normal_groups}) {
       bytes.add_list(*numbers);
     }
   }
-  for (const Table::Pair& own : table_) {
-    bytes.add(own.a, own.b, own.point);
-    if (own.kind < 0) continue;
-    const Table::Kind& kind = kinds_[static_cast<std::size_t>(own.kind)];
+  for (const Table::Pair& pair : table_) {
+    bytes.add(pair.a, pair.b, pair.point);
+    if (pair.kind < 0) continue;
+    const Table::Kind& kind = kinds_[static_cast<std::size_t>(pair.kind)];
     bytes.add_array(kind.normal, 3);
     bytes.add_array(kind.surface, 3);
     bytes.add(kind.offset, kind.law.hertz);
@@ -68,15 +68,15 @@ std::string ModelContacts::structure() const {
   bytes.add_list(turning_);
   bytes.add_list(single_);
   bytes.add_list(work_);
-  for (const contact::Rate& own : rates_) bytes.add(own.v, own.count);
+  for (const contact::Rate& rate : rates_) bytes.add(rate.v, rate.count);
   bytes.add_list(carriers_);
-  for (const constraints::CoordinateLaw<double>& own : coordinates_) bytes.add(own.v, own.q);
-  for (const contact::Levers& own : levers_) {
-    bytes.add(own.first, own.root, own.end);
-    const bool is_free = own.end - own.root == 2;
-    for (int k = own.first; k < own.end; ++k) {
+  for (const constraints::CoordinateLaw<double>& law : coordinates_) bytes.add(law.v, law.q);
+  for (const contact::Levers& levers : levers_) {
+    bytes.add(levers.first, levers.root, levers.end);
+    const bool is_free = levers.end - levers.root == 2;
+    for (int k = levers.first; k < levers.end; ++k) {
       const contact::Lever<double>& lever = lever_[static_cast<std::size_t>(k)];
-      bytes.add(lever.rate, is_free && k == own.root + 1 ? 0.0 : lever.length);
+      bytes.add(lever.rate, is_free && k == levers.root + 1 ? 0.0 : lever.length);
     }
   }
   return bytes.take();

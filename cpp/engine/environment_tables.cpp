@@ -48,7 +48,7 @@ std::uint64_t word_of(double key) {
 
 /// Calls put(k, value) for the numbers that a world draws at a control step.
 template <class Put>
-void draw(const Distribution* own,
+void draw(const Distribution* distribution,
           std::size_t count,
           std::uint64_t use,
           double key,
@@ -60,22 +60,24 @@ void draw(const Distribution* own,
     if (k % 4 == 0) {
       words = simd::philox<Portable>(static_cast<std::uint64_t>(step), word_of(key), stream + k / 4);
     }
-    put(k, quantile(own[k], (words.c[k % 4] + 0.5) * 0x1p-32));
+    put(k, quantile(distribution[k], (words.c[k % 4] + 0.5) * 0x1p-32));
   }
 }
 
 template <class Put>
-void draw(const DrawTable& own, double key, std::int64_t step, const Put& put) {
-  draw(
-      own.distribution.data(), own.distribution.size(), own.use, key, step, [&](std::size_t k, double value) {
-        put(own.place[k], value);
-      });
+void draw(const DrawTable& table, double key, std::int64_t step, const Put& put) {
+  draw(table.distribution.data(),
+       table.distribution.size(),
+       table.use,
+       key,
+       step,
+       [&](std::size_t k, double value) { put(table.place[k], value); });
 }
 
 /// Control steps to the next time of a schedule.
-std::int64_t interval(const ScheduleTable& own, double period, double key, std::int64_t step) {
+std::int64_t interval(const ScheduleTable& schedule, double period, double key, std::int64_t step) {
   double steps = 0;
-  draw(&own.time, 1, own.use, key, step, [&](std::size_t, double time) {
+  draw(&schedule.time, 1, schedule.use, key, step, [&](std::size_t, double time) {
     steps = std::nearbyint(time / period);
   });
   return simd::whole_within(steps, std::int64_t{1}, most_steps);
@@ -114,8 +116,8 @@ void add_noise(const EnvironmentTables& tables, std::uint64_t key, std::uint64_t
   const std::size_t count = tables.noisy.size();
   for (std::size_t begin = 0; begin < count; begin += halves) {
     const simd::FourWords words = simd::philox<Portable>(step, key, first_stream + begin / halves);
-    const std::size_t own = std::min<std::size_t>(halves, count - begin);
-    for (std::size_t k = 0; k < own; ++k) {
+    const std::size_t drawn = std::min<std::size_t>(halves, count - begin);
+    for (std::size_t k = 0; k < drawn; ++k) {
       const unsigned half = (words.c[k / 2] >> (16 * (k % 2))) & 0xffffU;
       const int place = tables.noisy[begin + k];
       const double u = (half + 0.5) * 0x1p-16 - 0.5;
@@ -144,8 +146,8 @@ void put_frame(const EnvironmentTables& tables, const double* frame, FrameUse us
 }  // namespace
 
 const RewardKernel* reward_kernel(std::string_view name) {
-  for (const RewardKernel& own : reward_kernels) {
-    if (own.name == name) return &own;
+  for (const RewardKernel& kernel : reward_kernels) {
+    if (kernel.name == name) return &kernel;
   }
   throw std::invalid_argument("there is no kernel '" + std::string(name) + "'");
 }
@@ -171,14 +173,14 @@ void start(const EnvironmentTables& tables,
   std::copy(tables.offset.begin(), tables.offset.end(), signals + tables.first_input);
   draw(tables.displacement, key, 0, [&](int place, double value) { dq[place] = value; });
   draw(tables.velocity, key, 0, [&](int place, double value) { worlds.accelerate(world, place, value); });
-  for (const ChangeTable& own : tables.changes) {
-    if (!own.pushes) draw(own.drawn, key, 0, [&](int place, double value) { signals[place] = value; });
+  for (const ChangeTable& change : tables.changes) {
+    if (!change.pushes) draw(change.drawn, key, 0, [&](int place, double value) { signals[place] = value; });
   }
   const std::size_t count = tables.schedules.size();
   std::int64_t* const due = arrays.due + world * static_cast<std::ptrdiff_t>(count);
   for (std::size_t k = 0; k < count; ++k) {
-    const ScheduleTable& own = tables.schedules[k];
-    if (own.every < 0) due[k] = interval(own, tables.period, key, 0);
+    const ScheduleTable& schedule = tables.schedules[k];
+    if (schedule.every < 0) due[k] = interval(schedule, tables.period, key, 0);
   }
 }
 
@@ -194,17 +196,17 @@ bool change(const EnvironmentTables& tables,
   std::int64_t* const due = arrays.due + world * static_cast<std::ptrdiff_t>(count);
   bool* const occurs = arrays.occurs + world * static_cast<std::ptrdiff_t>(count);
   for (std::size_t k = 0; k < count; ++k) {
-    const ScheduleTable& own = tables.schedules[k];
-    occurs[k] = own.every < 0 ? step >= due[k] : own.every > 0 && step % own.every == 0;
-    if (occurs[k] && own.every < 0) due[k] = step + interval(own, tables.period, key, step);
+    const ScheduleTable& schedule = tables.schedules[k];
+    occurs[k] = schedule.every < 0 ? step >= due[k] : schedule.every > 0 && step % schedule.every == 0;
+    if (occurs[k] && schedule.every < 0) due[k] = step + interval(schedule, tables.period, key, step);
   }
   bool changed = false;
   double* const signals = worlds.signals(world);
-  for (const ChangeTable& own : tables.changes) {
-    if (!occurs[own.schedule] || (own.pushes && lost)) continue;
+  for (const ChangeTable& change : tables.changes) {
+    if (!occurs[change.schedule] || (change.pushes && lost)) continue;
     changed = true;
-    draw(own.drawn, key, step, [&](int place, double value) {
-      if (own.pushes) {
+    draw(change.drawn, key, step, [&](int place, double value) {
+      if (change.pushes) {
         worlds.accelerate(world, place, value);
       } else {
         signals[place] = value;
@@ -217,12 +219,12 @@ bool change(const EnvironmentTables& tables,
 void set_action(const EnvironmentTables& tables,
                 const EnvironmentArrays& arrays,
                 std::ptrdiff_t world,
-                const double* given,
+                const double* requested,
                 double* numbers_of_signals) {
   double *const action = arrays.action + world * tables.actions, *const rate = arrays.action_rate +
                                                                                world * tables.actions;
   for (int i = 0; i < tables.actions; ++i) {
-    const double clipped = std::min(std::max(given[i], tables.lowest), tables.highest);
+    const double clipped = std::min(std::max(requested[i], tables.lowest), tables.highest);
     rate[i] = clipped - action[i];
     action[i] = clipped;
     const auto k = static_cast<std::size_t>(i);
@@ -241,11 +243,11 @@ unsigned end_step(const EnvironmentTables& tables,
   unsigned faults = 0;
   bool over = lost;
   for (std::size_t k = 0; k < tables.ends.size(); ++k) {
-    const EndTable& own = tables.ends[k];
-    const double* const x = numbers.at(own.x.first);
+    const EndTable& end = tables.ends[k];
+    const double* const x = numbers.at(end.x.first);
     bool holds = false;
-    for (int i = 0; i < own.x.count; ++i) {
-      holds |= x[i] < own.below || x[i] > own.above;
+    for (int i = 0; i < end.x.count; ++i) {
+      holds |= x[i] < end.below || x[i] > end.above;
       if (std::isnan(x[i]) && !lost) faults |= TableFaults::end;
     }
     ends[k] = holds && !lost;
@@ -253,10 +255,11 @@ unsigned end_step(const EnvironmentTables& tables,
   }
   double reward = 0;
   for (std::size_t k = 0; k < tables.rewards.size(); ++k) {
-    const RewardTable& own = tables.rewards[k];
-    const double value = own.end >= 0 ? (ends[own.end] ? 1.0 : 0.0)
-                                      : own.kernel->value(numbers.at(own.x.first), own.x.count, own.width);
-    terms[k] = lost ? 0.0 : own.weight * value;
+    const RewardTable& term = tables.rewards[k];
+    const double value = term.end >= 0
+                             ? (ends[term.end] ? 1.0 : 0.0)
+                             : term.kernel->value(numbers.at(term.x.first), term.x.count, term.width);
+    terms[k] = lost ? 0.0 : term.weight * value;
     if (!std::isfinite(terms[k])) faults |= TableFaults::reward;
     reward += terms[k];
   }
@@ -275,7 +278,7 @@ unsigned observe(const EnvironmentTables& tables,
   const Numbers numbers(tables, arrays, world);
   const std::ptrdiff_t size = tables.frame();
   double* to = frame;
-  for (const NumberRange& own : tables.observed) to = std::copy_n(numbers.at(own.first), own.count, to);
+  for (const NumberRange& range : tables.observed) to = std::copy_n(numbers.at(range.first), range.count, to);
   double zero = 0;  // NaN if a number is not finite
   for (std::ptrdiff_t i = 0; i < size; ++i) zero += 0 * frame[i];
   if (!tables.noisy.empty()) {

@@ -139,7 +139,7 @@ bool change(const EnvironmentTables& tables,
 void set_action(const EnvironmentTables& tables,
                 const EnvironmentArrays& arrays,
                 std::ptrdiff_t world,
-                const double* given,
+                const double* requested,
                 double* numbers_of_signals);
 
 /// Ends, rewards and truncation of a world that has made a control step. Returns faults.

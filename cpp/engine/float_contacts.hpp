@@ -28,27 +28,26 @@ class FloatContacts {
     }
     for (int k = 0; k < from.pairs; ++k) {
       contact::ContactPair<double> room;
-      const auto& own = from.pair_at<double>(k, room);
-      pairs_[place(k)].shape_a = shape(own.shape_a);
-      pairs_[place(k)].shape_b = shape(own.shape_b);
+      const auto& pair = from.pair_at<double>(k, room);
+      pairs_[place(k)].shape_a = shape(pair.shape_a);
+      pairs_[place(k)].shape_b = shape(pair.shape_b);
     }
     for (int k = 0; k < from.coordinates; ++k) {
-      const auto& own = from.coordinate[k];
-      coordinates_.push_back({own.v,
-                              own.q,
-                              real(own.friction),
-                              real(own.lower),
-                              real(own.upper),
-                              real(own.stiffness),
-                              real(own.damping)});
+      const auto& law = from.coordinate[k];
+      coordinates_.push_back({law.v,
+                              law.q,
+                              real(law.friction),
+                              real(law.lower),
+                              real(law.upper),
+                              real(law.stiffness),
+                              real(law.damping)});
     }
     smooth_ = passive(from.smooth, speeds);
     for (int k = 0; k < speeds; ++k) diagonal_.push_back(real(from.diagonal[k]));
     for (int k = 0; k < from.balls; ++k) {
-      const auto& own = from.ball[k];
-      contact::Ball<float> ball = {own.body, {}, real(own.radius)};
-      copy(own.centre, ball.centre);
-      balls_.push_back(ball);
+      const auto& ball = from.ball[k];
+      balls_.push_back({ball.body, {}, real(ball.radius)});
+      copy(ball.centre, balls_.back().centre);
     }
     int levers = 0;
     for (int k = 0; k < from.carriers; ++k) levers = std::max(levers, from.levers[k].end);
@@ -75,61 +74,61 @@ class FloatContacts {
     std::transform(from, from + n, to, real);
   }
 
-  static contact::ContactPair<float> pair(const contact::ContactPair<double>& own) {
-    contact::ContactPair<float> found = {};
-    found.a = own.a;
-    found.b = own.b;
-    found.first = own.first;
-    found.points = own.points;
-    found.turning = own.turning;
-    found.plane = own.plane;
-    found.swapped = own.swapped;
-    found.kind = own.kind;
-    found.offset = real(own.offset);
-    copy(own.normal, found.normal);
-    copy(own.surface, found.surface);
-    const auto rounded = [](auto& to, const auto& from) {
-      to = static_cast<std::decay_t<decltype(to)>>(from);
+  static contact::ContactPair<float> pair(const contact::ContactPair<double>& from) {
+    contact::ContactPair<float> converted = {};
+    converted.a = from.a;
+    converted.b = from.b;
+    converted.first = from.first;
+    converted.points = from.points;
+    converted.turning = from.turning;
+    converted.plane = from.plane;
+    converted.swapped = from.swapped;
+    converted.kind = from.kind;
+    converted.offset = real(from.offset);
+    copy(from.normal, converted.normal);
+    copy(from.surface, converted.surface);
+    const auto rounded = [](auto& single, const auto& number) {
+      single = static_cast<std::decay_t<decltype(single)>>(number);
     };
-    constraints::ContactLaw<float>::visit(rounded, found.law, own.law);
-    return found;
+    constraints::ContactLaw<float>::visit(rounded, converted.law, from.law);
+    return converted;
   }
 
   /// Copy of a shape, each once; null of null.
-  const contact::PairShape<float>* shape(const contact::PairShape<double>* own) {
-    if (own == nullptr) return nullptr;
-    const contact::PairShape<float>*& known = copies_[own];
-    if (known == nullptr) {
-      shapes_.push_back(shape(*own));
-      known = &shapes_.back();
+  const contact::PairShape<float>* shape(const contact::PairShape<double>* from) {
+    if (from == nullptr) return nullptr;
+    const contact::PairShape<float>*& copied = copies_[from];
+    if (copied == nullptr) {
+      shapes_.push_back(shape(*from));
+      copied = &shapes_.back();
     }
-    return known;
+    return copied;
   }
 
-  contact::PairShape<float> shape(const contact::PairShape<double>& own) {
-    contact::PairShape<float> found = {};
-    found.shape.kind = own.shape.kind;
-    found.shape.vertices = own.shape.vertices;
-    copy(own.shape.size, found.shape.size);
-    copy(own.placement, found.placement);
-    found.radius = real(own.radius);
-    found.shape.faces = own.shape.faces;
-    found.shape.vertex = numbers(own.shape.vertex, 3 * own.shape.vertices);
-    found.shape.face = numbers(own.shape.face, collision::MeshFace::numbers * own.shape.faces);
-    found.shape.covered = own.shape.covered;
-    found.shape.corners = own.shape.corners;
-    found.shape.corner = numbers(own.shape.corner, own.shape.corners);
-    found.shape.of_vertices = groups(own.shape.of_vertices);
-    found.shape.of_normals = groups(own.shape.of_normals);
-    return found;
+  contact::PairShape<float> shape(const contact::PairShape<double>& from) {
+    contact::PairShape<float> converted = {};
+    converted.shape.kind = from.shape.kind;
+    converted.shape.vertices = from.shape.vertices;
+    copy(from.shape.size, converted.shape.size);
+    copy(from.placement, converted.placement);
+    converted.radius = real(from.radius);
+    converted.shape.faces = from.shape.faces;
+    converted.shape.vertex = numbers(from.shape.vertex, 3 * from.shape.vertices);
+    converted.shape.face = numbers(from.shape.face, collision::MeshFace::numbers * from.shape.faces);
+    converted.shape.covered = from.shape.covered;
+    converted.shape.corners = from.shape.corners;
+    converted.shape.corner = numbers(from.shape.corner, from.shape.corners);
+    converted.shape.of_vertices = groups(from.shape.of_vertices);
+    converted.shape.of_normals = groups(from.shape.of_normals);
+    return converted;
   }
 
   /// Balls are somewhat larger, for their points are rounded.
-  collision::PointGroups<float> groups(const collision::PointGroups<double>& own) {
+  collision::PointGroups<float> groups(const collision::PointGroups<double>& from) {
     using Group = collision::PointGroup;
-    const float* copied = numbers(own.group, Group::numbers * own.count);
-    for (int g = 0; g < own.count; ++g) meshes_.back()[place(Group::numbers * g + Group::radius)] *= 1.0001F;
-    return {own.count, copied};
+    const float* copied = numbers(from.group, Group::numbers * from.count);
+    for (int g = 0; g < from.count; ++g) meshes_.back()[place(Group::numbers * g + Group::radius)] *= 1.0001F;
+    return {from.count, copied};
   }
 
   const float* numbers(const double* from, int count) {
@@ -140,17 +139,24 @@ class FloatContacts {
     return meshes_.back().data();
   }
 
-  static contact::PairBounds<float> bounds(const contact::PairBounds<double>& own) {
-    return {
-        own.a, own.b, own.ball_a, own.ball_b, own.root, own.one_tree, real(own.radii), real(own.least_reach)};
+  static contact::PairBounds<float> bounds(const contact::PairBounds<double>& from) {
+    return {from.a,
+            from.b,
+            from.ball_a,
+            from.ball_b,
+            from.root,
+            from.one_tree,
+            real(from.radii),
+            real(from.least_reach)};
   }
 
-  static std::vector<tree::Passive<float>> passive(const tree::Passive<double>* own, int count) {
-    std::vector<tree::Passive<float>> found(place(count));
+  static std::vector<tree::Passive<float>> passive(const tree::Passive<double>* from, int count) {
+    std::vector<tree::Passive<float>> converted(place(count));
     for (int k = 0; k < count; ++k) {
-      tree::Passive<float>::visit([](float& to, double from) { to = real(from); }, found[place(k)], own[k]);
+      tree::Passive<float>::visit(
+          [](float& to, double number) { to = real(number); }, converted[place(k)], from[k]);
     }
-    return found;
+    return converted;
   }
 
   std::vector<contact::ContactPair<float>> pairs_;

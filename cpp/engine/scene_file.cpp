@@ -173,28 +173,30 @@ void FiledScene::check_sensors() const {
     return std::all_of(list.begin(), list.end(), holds);
   };
   const auto is_number = [](double x) { return std::isfinite(x); };
-  for (const auto& own : file_.sensors) {
-    require(own.places.size() == ContactSensor::numbers &&
-                all_of(own.places, [=](int k) { return k >= 0 && k < numbers; }),
+  for (const auto& sensor : file_.sensors) {
+    require(sensor.places.size() == ContactSensor::numbers &&
+                all_of(sensor.places, [=](int k) { return k >= 0 && k < numbers; }),
             "has a contact sensor without its numbers");
-    require(own.signs.size() == own.shapes.size() &&
-                all_of(own.shapes, [=](int k) { return k >= 0 && k < shapes; }) &&
-                all_of(own.signs, is_number),
+    require(sensor.signs.size() == sensor.shapes.size() &&
+                all_of(sensor.shapes, [=](int k) { return k >= 0 && k < shapes; }) &&
+                all_of(sensor.signs, is_number),
             "has a contact sensor of pairs that do not exist");
-    require(own.body >= -1 && own.body < model_->nbodies() && own.axes_body >= -1 &&
-                own.axes_body < model_->nbodies() && all_of(own.frame, is_number) &&
-                all_of(own.axes, is_number),
+    require(sensor.body >= -1 && sensor.body < model_->nbodies() && sensor.axes_body >= -1 &&
+                sensor.axes_body < model_->nbodies() && all_of(sensor.frame, is_number) &&
+                all_of(sensor.axes, is_number),
             "has a contact sensor on a body that does not exist");
   }
 }
 
 void FiledScene::check_parameters() {
-  for (const auto& own : file_.parameters) {
-    const std::size_t size = own.start.size();
-    require(size > 0 && own.low.size() == size && own.high.size() == size && is_finite(own.start) &&
-                own.labels.size() == (own.labels.empty() ? 0 : size) && (size == 1 || !own.labels.empty()),
+  for (const auto& parameter : file_.parameters) {
+    const std::size_t size = parameter.start.size();
+    require(size > 0 && parameter.low.size() == size && parameter.high.size() == size &&
+                is_finite(parameter.start) &&
+                parameter.labels.size() == (parameter.labels.empty() ? 0 : size) &&
+                (size == 1 || !parameter.labels.empty()),
             "has a parameter without its numbers");
-    parameters_.insert(parameters_.end(), own.start.begin(), own.start.end());
+    parameters_.insert(parameters_.end(), parameter.start.begin(), parameter.start.end());
   }
   const auto& follow = file_.follow;
   require(follow.program.has_value() == !file_.parameters.empty(), "has other parameters than their program");
@@ -207,8 +209,9 @@ void FiledScene::check_parameters() {
   const NumberList known =
       list_numbers(*model_, file_.scheme.integrator == "convex" ? contacts_.get() : nullptr);
   const auto at = [&](const char* name) {
-    const auto table = std::find_if(
-        known.tables.begin(), known.tables.end(), [=](const auto& own) { return std::get<0>(own) == name; });
+    const auto table = std::find_if(known.tables.begin(), known.tables.end(), [=](const auto& table) {
+      return std::get<0>(table) == name;
+    });
     return table == known.tables.end() ? 0 : std::get<1>(*table);
   };
   const auto begin = at("passive"), end = at("mimic_q"),
@@ -229,14 +232,14 @@ void FiledScene::check_parameters() {
 
 double FiledScene::numbers_of(const double* parameters, double* numbers) const {
   std::size_t count = 0;
-  for (const auto& own : file_.parameters) {
-    for (std::size_t k = 0; k < own.start.size(); ++k) {
+  for (const auto& parameter : file_.parameters) {
+    for (std::size_t k = 0; k < parameter.start.size(); ++k) {
       const double x = parameters[count++];
-      if (std::isfinite(x) && x >= own.low[k] && x <= own.high[k]) continue;
-      throw std::invalid_argument("parameter '" + own.name + (own.labels.empty() ? "" : own.labels[k]) +
-                                  "' must be finite, and from " + text_of(own.low[k]) + " to " +
-                                  text_of(own.high[k]) + (own.unit.empty() ? "" : " " + own.unit) + ", got " +
-                                  text_of(x));
+      if (std::isfinite(x) && x >= parameter.low[k] && x <= parameter.high[k]) continue;
+      throw std::invalid_argument(
+          "parameter '" + parameter.name + (parameter.labels.empty() ? "" : parameter.labels[k]) +
+          "' must be finite, and from " + text_of(parameter.low[k]) + " to " + text_of(parameter.high[k]) +
+          (parameter.unit.empty() ? "" : " " + parameter.unit) + ", got " + text_of(x));
     }
   }
   const auto& program = *file_.follow.program;
@@ -262,10 +265,10 @@ double FiledScene::numbers_of(const double* parameters, double* numbers) const {
     return x;
   };
   const std::size_t places = file_.follow.places.size();
-  std::vector<double> found(places);
-  for (std::size_t k = 0; k < places; ++k) found[k] = output(k);
+  std::vector<double> values(places);
+  for (std::size_t k = 0; k < places; ++k) values[k] = output(k);
   const double reach = output(places);
-  std::copy(found.begin(), found.end(), numbers);
+  std::copy(values.begin(), values.end(), numbers);
   return reach;
 }
 
@@ -297,12 +300,12 @@ void FiledScene::check() const {
 }
 
 std::unique_ptr<Worlds<double>> FiledScene::worlds(std::ptrdiff_t count, OwnedMemory& memory) const {
-  auto found = std::make_unique<Worlds<double>>(
+  auto worlds = std::make_unique<Worlds<double>>(
       *model_, contacts_.get(), count, file_.scheme, file_.blocks, OwnStep{}, memory.allocate());
   const auto& forces = file_.actuation;
-  found->set_actuation({forces[0].data(), forces[1].data(), forces[2].data(), forces[3].data()});
-  for (int k = 0; k < count; ++k) begin(*found, k, nullptr);
-  return found;
+  worlds->set_actuation({forces[0].data(), forces[1].data(), forces[2].data(), forces[3].data()});
+  for (int k = 0; k < count; ++k) begin(*worlds, k, nullptr);
+  return worlds;
 }
 
 void FiledScene::begin(Worlds<double>& worlds,

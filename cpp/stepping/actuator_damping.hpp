@@ -58,18 +58,18 @@ class ActuatorDamping {
       k_[at_v] = max(k_[at_v], o);
     }
     for (int n = 0; n < signals.bounded; ++n) {
-      Bounded& own = bounded_[n];
+      Bounded& force = bounded_[n];
       const int i = signals.coordinate[signals.bounded_row[n]];
       // Of a force within its bounds no more than A has of it.
-      own.d = max(own.d, o);
-      own.k = max(own.k, o);
-      own.d = select(own.is_within, min(own.d, d_[i]), own.d);
-      own.k = select(own.is_within, min(own.k, k_[i]), own.k);
-      own.share = select(own.is_within, contact::share_within(own.x, own.lower, own.upper), o);
-      if (all(own.share == all<S>(1))) continue;
-      const S rest = select(own.is_within, all<S>(1) - own.share, o);
-      d_[i] = max(fnma(rest, own.d, d_[i]), o);
-      k_[i] = max(fnma(rest, own.k, k_[i]), o);
+      force.d = max(force.d, o);
+      force.k = max(force.k, o);
+      force.d = select(force.is_within, min(force.d, d_[i]), force.d);
+      force.k = select(force.is_within, min(force.k, k_[i]), force.k);
+      force.share = select(force.is_within, contact::share_within(force.x, force.lower, force.upper), o);
+      if (all(force.share == all<S>(1))) continue;
+      const S rest = select(force.is_within, all<S>(1) - force.share, o);
+      d_[i] = max(fnma(rest, force.d, d_[i]), o);
+      k_[i] = max(fnma(rest, force.k, k_[i]), o);
     }
   }
 
@@ -78,11 +78,11 @@ class ActuatorDamping {
   /// Bounded force n for a step of length h, or a stage of that length, from the velocity v (nv) at which the
   /// forces were evaluated.
   contact::BoundedForce<S> bounded(int n, const S* v, bool is_stage, S h) const {
-    const Bounded& own = bounded_[n];
+    const Bounded& force = bounded_[n];
     const int i = tree_v_[model_.signals->coordinate[model_.signals->bounded_row[n]]];
-    const S c = fma(h, own.k, own.d);
-    const S a = fma(is_stage ? c : own.d, v[i], own.x);
-    return {i, a, c, own.lower, own.upper, max(min(own.x, own.upper), own.lower), own.share};
+    const S c = fma(h, force.k, force.d);
+    const S a = fma(is_stage ? c : force.d, v[i], force.x);
+    return {i, a, c, force.lower, force.upper, max(min(force.x, force.upper), force.lower), force.share};
   }
 
   /// Copies d and k of the user's coordinates; zeros if actuators have neither.
@@ -123,20 +123,20 @@ class ActuatorDamping {
     using Place = tree::SignalBounds;
     const tree::Signals& signals = *model_.signals;
     for (int n = 0; n < signals.bounded; ++n, outputs += Place::count) {
-      Bounded& own = bounded_[n];
-      own.x = registers[outputs[Place::x]];
-      own.lower = registers[outputs[Place::lower]];
-      own.upper = max(own.lower, registers[outputs[Place::upper]]);
-      own.is_within = registers[outputs[Place::within]] > all<S>(0);
-      own.d = own.k = all<S>(0);
+      Bounded& force = bounded_[n];
+      force.x = registers[outputs[Place::x]];
+      force.lower = registers[outputs[Place::lower]];
+      force.upper = max(force.lower, registers[outputs[Place::upper]]);
+      force.is_within = registers[outputs[Place::within]] > all<S>(0);
+      force.d = force.k = all<S>(0);
     }
     const int* const slopes = outputs;
     for (int m = 0; m < signals.bounded_slope_count; ++m) {
       const tree::SignalSlope& slope = signals.bounded_slope[m];
-      Bounded& own = bounded_[slope.row];
+      Bounded& force = bounded_[slope.row];
       if (slope.index != signals.coordinate[signals.bounded_row[slope.row]]) continue;
-      if (slope.along == tree::SignalMotion::v) own.d -= registers[slopes[m]];
-      if (slope.along == tree::SignalMotion::q) own.k -= registers[slopes[m]];
+      if (slope.along == tree::SignalMotion::v) force.d -= registers[slopes[m]];
+      if (slope.along == tree::SignalMotion::q) force.k -= registers[slopes[m]];
     }
   }
 
@@ -146,10 +146,10 @@ class ActuatorDamping {
     for (int m = 0; m < signals.bounded_slope_count; ++m) {
       const tree::SignalSlope& slope = signals.bounded_slope[m];
       if (slope.along != tree::SignalMotion::state) continue;
-      Bounded& own = bounded_[slope.row];
+      Bounded& force = bounded_[slope.row];
       const int at = slope.index * states.n + signals.coordinate[signals.bounded_row[slope.row]];
-      own.k = fnma(registers[slopes[m]], states.q[at], own.k);
-      own.d = fnma(registers[slopes[m]], states.v[at], own.d);
+      force.k = fnma(registers[slopes[m]], states.q[at], force.k);
+      force.d = fnma(registers[slopes[m]], states.v[at], force.d);
     }
   }
 

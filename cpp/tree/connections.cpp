@@ -275,11 +275,11 @@ void Model::add_path(const std::string& name,
 void Model::add_element_coordinates(const ElementDescription& d, Element<double>& element) {
   element.first = static_cast<int>(element_coordinates_.size());
   element.count = static_cast<int>(d.coordinates.size());
-  for (const auto& own : d.coordinates) {
-    if (own.q < -1 || own.q >= reduced_nq_ || own.v < 0 || own.v >= reduced_nv_) {
+  for (const auto& coordinate : d.coordinates) {
+    if (coordinate.q < -1 || coordinate.q >= reduced_nq_ || coordinate.v < 0 || coordinate.v >= reduced_nv_) {
       throw std::invalid_argument("force '" + d.name + "': no such coordinate");
     }
-    element_coordinates_.push_back(leading(own));
+    element_coordinates_.push_back(leading(coordinate));
   }
 }
 
@@ -335,21 +335,21 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
                                         SignalTables& tables) {
   if (!d) return {-1, 0, 0, 0, 0, 0, false, {}, {}};
   if (d->input_registers < 0) throw std::invalid_argument("signals: reads a number that does not exist");
-  SignalProgram own = {keep_program(d->program, d->input_registers, outputs, "signals"),
-                       static_cast<int>(tables.inputs.size()),
-                       static_cast<int>(d->inputs.size()),
-                       d->input_registers,
-                       static_cast<int>(tables.calls.size()),
-                       static_cast<int>(d->calls.size()),
-                       false,
-                       {},
-                       {}};
+  SignalProgram program = {keep_program(d->program, d->input_registers, outputs, "signals"),
+                           static_cast<int>(tables.inputs.size()),
+                           static_cast<int>(d->inputs.size()),
+                           d->input_registers,
+                           static_cast<int>(tables.calls.size()),
+                           static_cast<int>(d->calls.size()),
+                           false,
+                           {},
+                           {}};
   for (const SignalInput& input : d->inputs) {
     if (input.index < 0 || input.index >= signal_sources(input.source, tables.signals) || input.to < 0 ||
         input.to >= d->program.registers) {
       throw std::invalid_argument("signals: reads a number that does not exist");
     }
-    own.after_dynamics = own.after_dynamics || input.source >= SignalSource::acceleration;
+    program.after_dynamics = program.after_dynamics || input.source >= SignalSource::acceleration;
     tables.inputs.push_back(input);
   }
   for (const auto& call : d->calls) {
@@ -370,13 +370,13 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
     tables.calls.push_back({call.kind, call.to, static_cast<int>(tables.arguments.size())});
     tables.arguments.insert(tables.arguments.end(), call.arguments.begin(), call.arguments.end());
   }
-  own.placed = list_placed(own, SignalSource::port, 0, tables);
-  own.mean = list_placed(own, SignalSource::mean_port, 0, tables);
-  return own;
+  program.placed = list_placed(program, SignalSource::port, 0, tables);
+  program.mean = list_placed(program, SignalSource::mean_port, 0, tables);
+  return program;
 }
 
 /// Lists the first `driven` ports and those whose numbers of a source a program reads, and their bodies.
-PlacedList Model::list_placed(const SignalProgram& own,
+PlacedList Model::list_placed(const SignalProgram& program,
                               SignalSource source,
                               int driven,
                               SignalTables& tables) {
@@ -389,9 +389,9 @@ PlacedList Model::list_placed(const SignalProgram& own,
     const auto reads = [=](const SignalInput& input) {
       return input.source == source && input.index >= begin && input.index < end;
     };
-    const auto first = tables.inputs.begin() + own.first_input;
+    const auto first = tables.inputs.begin() + program.first_input;
     begin = end;
-    if (static_cast<int>(k) >= driven && std::none_of(first, first + own.inputs, reads)) continue;
+    if (static_cast<int>(k) >= driven && std::none_of(first, first + program.inputs, reads)) continue;
     tables.placed.push_back(static_cast<int>(k));
     ++list.ports;
     const auto mark = [&](int b) {
@@ -425,10 +425,10 @@ void Model::check_slopes(const std::vector<SignalSlope>& slopes, int rows, const
 void Model::add_signals(const SignalsDescription& d) {
   constexpr int most_blocks = 64;  // bits of those that are due
   auto tables = std::make_shared<SignalTables>();
-  Signals& own = tables->signals;
-  own.states = d.states;
-  own.held = d.held;
-  own.integrals = d.integrals;
+  Signals& signals = tables->signals;
+  signals.states = d.states;
+  signals.held = d.held;
+  signals.integrals = d.integrals;
   if (d.states < 0 || d.held < 0 || d.integrals < 0 || d.integrals > d.states) {
     throw std::invalid_argument("signals: more integrals than states");
   }
@@ -446,10 +446,10 @@ void Model::add_signals(const SignalsDescription& d) {
   }
   tables->slopes = d.slope_places;
   const std::size_t rows = d.coordinates.size() + efforts + static_cast<std::size_t>(d.states);
-  own.forces = add_signal_program(d.forces, rows, *tables);
-  if (d.forces) own.forces.placed = list_placed(own.forces, SignalSource::port, d.driven, *tables);
-  check_slopes(d.slope_places, static_cast<int>(rows), own);
-  check_slopes(d.bounded_slope_places, static_cast<int>(d.bounded.size()), own);
+  signals.forces = add_signal_program(d.forces, rows, *tables);
+  if (d.forces) signals.forces.placed = list_placed(signals.forces, SignalSource::port, d.driven, *tables);
+  check_slopes(d.slope_places, static_cast<int>(rows), signals);
+  check_slopes(d.bounded_slope_places, static_cast<int>(d.bounded.size()), signals);
   tables->bounded = d.bounded;
   tables->bounded_slopes = d.bounded_slope_places;
   for (const int row : d.bounded) {
@@ -459,9 +459,9 @@ void Model::add_signals(const SignalsDescription& d) {
   }
   const std::size_t slopes =
       d.slope_places.size() + SignalBounds::count * d.bounded.size() + d.bounded_slope_places.size();
-  own.slopes = add_signal_program(d.slopes, efforts + slopes, *tables);
-  own.reading_count = d.readings ? static_cast<int>(d.readings->program.outputs.size()) : 0;
-  own.readings = add_signal_program(d.readings, static_cast<std::size_t>(own.reading_count), *tables);
+  signals.slopes = add_signal_program(d.slopes, efforts + slopes, *tables);
+  signals.reading_count = d.readings ? static_cast<int>(d.readings->program.outputs.size()) : 0;
+  signals.readings = add_signal_program(d.readings, static_cast<std::size_t>(signals.reading_count), *tables);
   for (const auto& block : d.blocks) {
     const SignalProgram program = add_signal_program(block, block.places.size(), *tables);
     tables->blocks.push_back({program, static_cast<int>(tables->sampled.size())});
@@ -470,14 +470,14 @@ void Model::add_signals(const SignalsDescription& d) {
       tables->sampled.push_back(place);
     }
   }
-  own.input = tables->inputs.data();
-  own.call = tables->calls.data();
-  own.argument = tables->arguments.data();
-  own.placed = tables->placed.data();
-  own.coordinates = static_cast<int>(tables->coordinates.size());
-  own.coordinate = tables->coordinates.data();
-  own.driven = d.driven;
-  own.slope_count = static_cast<int>(tables->slopes.size());
+  signals.input = tables->inputs.data();
+  signals.call = tables->calls.data();
+  signals.argument = tables->arguments.data();
+  signals.placed = tables->placed.data();
+  signals.coordinates = static_cast<int>(tables->coordinates.size());
+  signals.coordinate = tables->coordinates.data();
+  signals.driven = d.driven;
+  signals.slope_count = static_cast<int>(tables->slopes.size());
   int motions = 0;  // of the ports so far
   for (std::size_t k = 0; k < d.ports.size(); ++k) {
     const int next = motions + port_motions(d.ports[k].kind);
@@ -486,29 +486,29 @@ void Model::add_signals(const SignalsDescription& d) {
           slope.along == SignalMotion::port_position || slope.along == SignalMotion::port_rate;
       return is_port && slope.index >= motions && slope.index < next;
     });
-    if (is_used || static_cast<int>(k) < d.driven) own.slope_ports = static_cast<int>(k) + 1;
+    if (is_used || static_cast<int>(k) < d.driven) signals.slope_ports = static_cast<int>(k) + 1;
     motions = next;
   }
-  own.slope = tables->slopes.data();
-  own.bounded = static_cast<int>(tables->bounded.size());
-  own.bounded_row = tables->bounded.data();
-  own.bounded_slope_count = static_cast<int>(tables->bounded_slopes.size());
-  own.bounded_slope = tables->bounded_slopes.data();
-  own.blocks = static_cast<int>(tables->blocks.size());
-  own.block = tables->blocks.data();
-  own.sampled = tables->sampled.data();
-  own.sampled_count = static_cast<int>(tables->sampled.size());
+  signals.slope = tables->slopes.data();
+  signals.bounded = static_cast<int>(tables->bounded.size());
+  signals.bounded_row = tables->bounded.data();
+  signals.bounded_slope_count = static_cast<int>(tables->bounded_slopes.size());
+  signals.bounded_slope = tables->bounded_slopes.data();
+  signals.blocks = static_cast<int>(tables->blocks.size());
+  signals.block = tables->blocks.data();
+  signals.sampled = tables->sampled.data();
+  signals.sampled_count = static_cast<int>(tables->sampled.size());
   signals_ = tables;
 }
 
 /// The coordinate of the tree whose joint has the user's coordinate of its own.
-ElementCoordinate Model::leading(const ElementCoordinate& own) const {
+ElementCoordinate Model::leading(const ElementCoordinate& coordinate) const {
   ElementCoordinate leader = {-1, -1};
   for (const auto& joint : joints_) {
     if (joint.reduced_v < 0) continue;
-    const int i = own.v - joint.reduced_v, k = own.q - joint.reduced_q;
+    const int i = coordinate.v - joint.reduced_v, k = coordinate.q - joint.reduced_q;
     if (i >= 0 && i < joint.nv) leader.v = joint.v + i;
-    if (own.q >= 0 && k >= 0 && k < joint.nq) leader.q = joint.q + k;
+    if (coordinate.q >= 0 && k >= 0 && k < joint.nq) leader.q = joint.q + k;
   }
   return leader;
 }
