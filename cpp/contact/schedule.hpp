@@ -20,7 +20,8 @@
 // Of many pairs, those that can be due soon are found by the balls of their shapes
 // (contact/sweep_and_prune.hpp), and nothing is known of the others but that they are farther apart.
 //
-// A schedule can be kept from call to call, see engine/saved_schedules.hpp.
+// A schedule can be kept from call to call, see engine/saved_schedules.hpp. The file is long, since paths,
+// gaps and the list of what is due are one state.
 #pragma once
 
 #include "contact/sweep_and_prune.hpp"

@@ -9,6 +9,8 @@
 // in an order of minimum degree [Tinney, Walker 1967], which fills in less; still more of them are not
 // eliminated, but solved by conjugate gradients (dynamics/block_gradients.hpp). Worlds where a tree is
 // coupled to no other one, nor to itself, keep the solution of LoadedFactor.
+//
+// The file is long, since all of it is one class: order, factor and solution read the same table of blocks.
 #pragma once
 
 #include "dynamics/block_gradients.hpp"

@@ -10,6 +10,8 @@
 // Where Python has to answer a block that is due, a world stops with the block's bit in `pending`. Steps of
 // adapted size pass rows, which are interpolated; a world stops at its event within such a step. Events of
 // steps of fixed size are found around this loop (engine/watched_steps.hpp).
+//
+// The file is long, since the clock of a lane, its rows and its blocks are parts of the one loop.
 #pragma once
 
 #include "simd/whole_number.hpp"

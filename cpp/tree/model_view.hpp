@@ -4,7 +4,7 @@
 // `coordinates.hpp` maps between the two, so that algorithms need not distinguish them.
 //
 // A record lists its fields once, in `visit`: f is called with the same field of all records. Numbers
-// are of type Real; all other fields belong to the structure.
+// are of type Real; all other fields belong to the structure. The file is long, since it lists all records.
 #pragma once
 
 #include <cstddef>
