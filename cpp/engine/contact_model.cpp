@@ -107,13 +107,27 @@ void ModelContacts::read_shape_numbers() {
   }
 }
 
-/// The table of pairs. A kind is a law with a plane or a velocity, on the axes of its body.
+/// A law with a plane or a velocity, on the axes of its body: rows of planes and laws, and the body.
+ModelContacts::Table::Kind ModelContacts::kind_of_pair(const std::array<int, 3>& key) const {
+  const auto at = [](int k) { return static_cast<std::size_t>(k); };
+  const double *const plane = description_.planes.data() + 4 * at(key[0]),
+                      *const surface = description_.surfaces.data() + 3 * at(key[0]),
+                      *const law = description_.laws.data() + at(law_numbers()) * at(key[1]);
+  Table::Kind kind = {};
+  std::copy_n(plane, 3, kind.normal);
+  kind.offset = plane[3];
+  double placement[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, surface[0], surface[1], surface[2]};
+  model_->to_engine_frame(key[2], placement);
+  std::copy_n(placement + 9, 3, kind.surface);
+  constraints::ContactLaw<double>::visit(LawRow{law, law + law_numbers()}, kind.law);
+  return kind;
+}
+
+/// The table of pairs.
 void ModelContacts::read_pairs() {
-  const double *const plane = description_.planes.data(), *const surface = description_.surfaces.data(),
-                      *const law = description_.laws.data();
-  const int numbers = law_numbers();
+  const double* const surface = description_.surfaces.data();
   const std::size_t planes_count = std::min(description_.planes.size() / 4, description_.surfaces.size() / 3),
-                    laws_count = description_.laws.size() / static_cast<std::size_t>(numbers);
+                    laws_count = description_.laws.size() / static_cast<std::size_t>(law_numbers());
   const auto at = [](int k) { return static_cast<std::size_t>(k); };
   table_.reserve(description_.pairs.size() + 1);
   std::map<std::array<int, 3>, int> known;
@@ -134,17 +148,7 @@ void ModelContacts::read_pairs() {
       const auto [place, is_new] = known.try_emplace(key, static_cast<int>(kinds_.size()));
       last = key;
       kind = place->second;
-      if (is_new) {
-        Table::Kind pair_kind = {};
-        std::copy_n(plane + 4 * at(row[2]), 3, pair_kind.normal);
-        pair_kind.offset = plane[4 * at(row[2]) + 3];
-        double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, moving[0], moving[1], moving[2]};
-        model_->to_engine_frame(key[2], moved);
-        std::copy_n(moved + 9, 3, pair_kind.surface);
-        const double* from = law + at(numbers) * at(row[3]);
-        constraints::ContactLaw<double>::visit(LawRow{from, from + numbers}, pair_kind.law);
-        kinds_.push_back(pair_kind);
-      }
+      if (is_new) kinds_.push_back(kind_of_pair(key));
     }
     if (a != first_known) std::fill(known_points.begin(), known_points.end(), -1);
     first_known = a;

@@ -80,6 +80,7 @@ class ModelContacts {
   void check_model() const;
   void read_shape(const ShapeDescription& from);
   void read_shape_numbers();
+  Table::Kind kind_of_pair(const std::array<int, 3>& key) const;
   void read_pairs();
   void check_pair(int first, int second) const;
   int points_of(int first, int second) const;

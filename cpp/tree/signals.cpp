@@ -133,6 +133,47 @@ void Model::check_slopes(const std::vector<SignalSlope>& slopes, int rows, const
   }
 }
 
+namespace {
+
+/// How many ports there are up to the last one along whose motion a slope is.
+int ports_with_slopes(const SignalsDescription& d) {
+  int motions = 0;  // of the ports so far
+  int count = 0;
+  for (std::size_t k = 0; k < d.ports.size(); ++k) {
+    const int next = motions + port_motions(d.ports[k].kind);
+    const bool has_slope = std::any_of(d.slope_places.begin(), d.slope_places.end(), [=](const auto& slope) {
+      const bool is_port =
+          slope.along == SignalMotion::port_position || slope.along == SignalMotion::port_rate;
+      return is_port && slope.index >= motions && slope.index < next;
+    });
+    if (has_slope) count = static_cast<int>(k) + 1;
+    motions = next;
+  }
+  return count;
+}
+
+/// Lets signals refer to their tables, which are complete.
+void refer_to(const SignalTables& tables, Signals& signals) {
+  signals.input = tables.inputs.data();
+  signals.call = tables.calls.data();
+  signals.argument = tables.arguments.data();
+  signals.placed = tables.placed.data();
+  signals.coordinates = static_cast<int>(tables.coordinates.size());
+  signals.coordinate = tables.coordinates.data();
+  signals.slope_count = static_cast<int>(tables.slopes.size());
+  signals.slope = tables.slopes.data();
+  signals.bounded = static_cast<int>(tables.bounded.size());
+  signals.bounded_row = tables.bounded.data();
+  signals.bounded_slope_count = static_cast<int>(tables.bounded_slopes.size());
+  signals.bounded_slope = tables.bounded_slopes.data();
+  signals.blocks = static_cast<int>(tables.blocks.size());
+  signals.block = tables.blocks.data();
+  signals.sampled = tables.sampled.data();
+  signals.sampled_count = static_cast<int>(tables.sampled.size());
+}
+
+}  // namespace
+
 void Model::add_signals(const SignalsDescription& d) {
   constexpr int most_blocks = 64;  // bits of those that are due
   auto tables = std::make_shared<SignalTables>();
@@ -181,34 +222,9 @@ void Model::add_signals(const SignalsDescription& d) {
       tables->sampled.push_back(place);
     }
   }
-  signals.input = tables->inputs.data();
-  signals.call = tables->calls.data();
-  signals.argument = tables->arguments.data();
-  signals.placed = tables->placed.data();
-  signals.coordinates = static_cast<int>(tables->coordinates.size());
-  signals.coordinate = tables->coordinates.data();
   signals.driven = d.driven;
-  signals.slope_count = static_cast<int>(tables->slopes.size());
-  int motions = 0;  // of the ports so far
-  for (std::size_t k = 0; k < d.ports.size(); ++k) {
-    const int next = motions + port_motions(d.ports[k].kind);
-    const bool is_used = std::any_of(d.slope_places.begin(), d.slope_places.end(), [=](const auto& slope) {
-      const bool is_port =
-          slope.along == SignalMotion::port_position || slope.along == SignalMotion::port_rate;
-      return is_port && slope.index >= motions && slope.index < next;
-    });
-    if (is_used || static_cast<int>(k) < d.driven) signals.slope_ports = static_cast<int>(k) + 1;
-    motions = next;
-  }
-  signals.slope = tables->slopes.data();
-  signals.bounded = static_cast<int>(tables->bounded.size());
-  signals.bounded_row = tables->bounded.data();
-  signals.bounded_slope_count = static_cast<int>(tables->bounded_slopes.size());
-  signals.bounded_slope = tables->bounded_slopes.data();
-  signals.blocks = static_cast<int>(tables->blocks.size());
-  signals.block = tables->blocks.data();
-  signals.sampled = tables->sampled.data();
-  signals.sampled_count = static_cast<int>(tables->sampled.size());
+  signals.slope_ports = std::max(d.driven, ports_with_slopes(d));
+  refer_to(*tables, signals);
   signals_ = tables;
 }
 
