@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysim.analysis.gradients import MEMORY, Parameters, Rollout, along_motions
+from pysim.analysis.gradient_parameters import Parameters
+from pysim.analysis.gradients import MEMORY, Rollout, along_motions
 from pysim.typing import Array
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
+from pysim.analysis.gradient_parameters import SUMS, Parameters
 from pysim.analysis.refusals import refusal
 from pysim.analysis.signal_rows import SignalRows
 from pysim.errors import PysimWarning, SimulationError
@@ -25,14 +26,12 @@ from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
-from pysim.worlds.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
 
@@ -43,11 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Gradient", "gradient"]
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
-_INERTIA = 12  # place of θ among the numbers of a body
-_SUMS = ("theta", "laws")  # cotangents of numbers, which steps add to
-_UNREAD = ("plane_bodies", "plane_loops", "plane_points")  # that follow from other numbers
-# step of central differences of the numbers that follow from a parameter, relative to it
-_PART = 1e-4
 _LISTED = 10  # worlds that an error names
 _ROUNDING = 1e-9  # by which numbers of signals that begin again may differ
 
@@ -413,7 +407,7 @@ class Rollout:
 
         Those of inertias and laws, and counts of switches, have no numbers and are not computed if not in `sums`.
         """
-        rows, left_out = len(self.packed) * self.rows, {*_SUMS, "switches"} - {*sums}
+        rows, left_out = len(self.packed) * self.rows, {*SUMS, "switches"} - {*sums}
         return {
             name: np.zeros((rows, 0 if name in left_out else size))
             for name, size in self._sizes()[1].items()
@@ -533,86 +527,6 @@ class Rollout:
             if count.any():
                 switches[key] = switches.get(key, 0) + count
         return switches
-
-
-class Parameters:
-    """Numbers of the engine that follow from parameters of worlds, and their slopes.
-
-    Those of bodies and of laws have cotangents in all worlds; worlds may differ in the others from now on.
-
-    Args:
-        worlds: with the parameters.
-        by: paths of the parameters.
-        reads_signals: whether losses read signals.
-    """
-
-    def __init__(self, worlds: Worlds, by: Sequence[str], *, reads_signals: bool = False) -> None:
-        paths = ParameterPaths(worlds._scene)  # noqa: SLF001
-        self._chosen = {path: paths.find(path) for path in by}
-        if by and worlds._records.scenes is not None:  # noqa: SLF001
-            problem = "worlds of a list of scenes have no derivatives by numbers"
-            raise SimulationError(
-                "by", f"{problem}; take worlds of one scene, and write their parameters"
-            )
-        worlds.parameters.open(by)
-        self._slopes = {path: worlds.parameters.slopes(path, _PART) for path in by}
-        if not by:
-            return
-        numbers = worlds.parameters.numbers
-        place = np.full(len(numbers.values), -1)  # of the cotangents, by number
-        bodies, laws = numbers.tables["bodies"][0], numbers.tables["laws"][0]
-        law = laws.place + np.arange(laws.size * laws.records)
-        theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
-        place[law] = 10 * bodies.records + np.arange(law.size)
-        place[(theta + np.arange(10)).ravel()] = np.arange(10 * bodies.records)
-        unread = np.zeros(len(place), bool)
-        for name in _UNREAD:
-            for table in numbers.tables.get(name, []):
-                unread[table.place : table.place + table.size * table.records] = True
-        for path, (places, slopes) in self._slopes.items():
-            used = (slopes != 0).any(axis=(0, 1)) & ~unread[places]
-            self._slopes[path] = places[used], slopes[:, :, used]
-        used = np.concatenate([places for places, _ in self._slopes.values()])
-        read = place[used] < 0
-        if _computes_dynamics(worlds._scene.signals, reads_signals=reads_signals):  # noqa: SLF001
-            read |= np.isin(used, theta + np.arange(10))
-        worlds.parameters.differ_in(used[read])
-        varied = worlds._records.varied.places  # noqa: SLF001
-        others, first = place[varied] < 0, 10 * bodies.records + law.size
-        place[varied[others]] = first + np.flatnonzero(others)
-        # cotangents of inertias, and of the same numbers in inverse dynamics of signals
-        self._same = place[varied[~others]], first + np.flatnonzero(~others)
-        self._slopes = {path: (place[at], slopes) for path, (at, slopes) in self._slopes.items()}
-
-    @property
-    def sums(self) -> tuple[str, ...]:
-        """Names of the cotangents of inertias and laws, if there are parameters."""
-        return _SUMS if self._chosen else ()
-
-    def of_surfaces(self) -> list[str]:
-        """Return the paths of numbers of materials and contacts."""
-        return [path for path, own in self._chosen.items() if own.kind in ("materials", "contact")]
-
-    def derivatives(self, bars: Mapping[str, Array]) -> dict[str, Array]:
-        """Return derivatives by the parameters, from those by inertias, laws and other numbers (n, …)."""
-        found: dict[str, Any] = {}
-        if not self._slopes:
-            return found
-        bar = np.concatenate([bars[name] for name in (*_SUMS, "numbers")], axis=1)
-        bar[:, self._same[0]] += bar[:, self._same[1]]
-        for path, (places, slopes) in self._slopes.items():
-            own = (slopes @ bar[:, places, None])[:, :, 0]
-            found[path] = own if self._chosen[path].is_list else own[:, 0]
-        return found
-
-
-def _computes_dynamics(signals: CompiledSignals | None, *, reads_signals: bool) -> bool:
-    """Return whether programs of signals that act, or are read, compute inverse dynamics."""
-    if signals is None:
-        return False
-    own = signals.description
-    programs = (own.forces, *own.blocks, *[own.readings] * reads_signals)
-    return any(program is not None and program.calls for program in programs)
 
 
 def _switch_names(scene: Scene) -> list[tuple[str, str]]:
