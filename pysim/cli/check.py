@@ -37,7 +37,7 @@ from pysim.diagnosis.start_checks import mobility_at_start
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
-from pysim.mechanism.signal_compiler import acting_limits
+from pysim.mechanism.element_places import acting_limits
 from pysim.scene import has_environment
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene

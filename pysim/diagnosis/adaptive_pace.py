@@ -15,7 +15,7 @@ import numpy as np
 
 from pysim.diagnosis.stall import sharpness
 from pysim.errors import PysimWarning
-from pysim.mechanism.signal_compiler import acting_limits, velocity_band
+from pysim.mechanism.element_places import acting_limits, velocity_band
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim._engine import ElementKind, Group, PortDescription, SignalSource
+from pysim._engine import Group, SignalSource
 from pysim.elements.block import (
     CallbackController,
     find_block,
@@ -17,25 +16,18 @@ from pysim.elements.block import (
 from pysim.elements.force import depends_on_signals, find_force, is_driven
 from pysim.elements.graph.builder import GraphBuilder
 from pysim.elements.graph_types import (
-    SHARP_BAND,
     ContactWork,
-    CoordinatePlace,
     GraphBlock,
-    RodSection,
-    TouchedBody,
 )
 from pysim.elements.library.actuators import Prescribed
 from pysim.elements.library.sources import Input
-from pysim.errors import JointError, ModelError, PysimError, SceneError
+from pysim.errors import JointError, PysimError, SceneError
 from pysim.joints import find_joint
-from pysim.mechanism.constraint_compiler import Coordinates
-from pysim.mechanism.fixed_joint_wrench import rigid_part
+from pysim.mechanism.element_places import ElementPlaces, acting_limits
 from pysim.mechanism.ground_surfaces import ground_of
 from pysim.mechanism.passive_elements import PassiveElements
-from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build, check_numbers_given
 from pysim.scene.spec import BlockSpec
-from pysim.scene.tree import WORLD
 from pysim.tracing.expression import Scalar
 from pysim.tracing.open_numbers import NONE, opened
 from pysim.tracing.tape import Tape
@@ -43,9 +35,9 @@ from pysim.tracing.tape import Tape
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from pysim.elements.graph_types import CompiledSignals, RigidPart
+    from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ActuatorSpec, ForceSpec, JointSpec, SceneSpec
+    from pysim.scene.spec import ActuatorSpec, EventSpec, ForceSpec, SceneSpec
 
 
 def compile_signals(
@@ -75,35 +67,25 @@ def compile_signals(
     if not (spec.blocks or forces or limited or ledger or contacts):
         return None
     specs: list[BlockSpec | ForceSpec] = [*spec.blocks, *forces]
-    places = _Places(model, spec)
-    names = {own.name for own in specs} | {force.name for force in spec.model.forces}
-    bounded: list[GraphBlock] = []
-    for drive in limited:
-        bounded.append(_prescribed(drive, places, names))
-        names.add(bounded[-1].name)
+    places = ElementPlaces(model, spec)
+    names = {x.name for x in specs} | {force.name for force in spec.model.forces}
+    bounded = _bounded(limited, places, names)
     elements = PassiveElements(model, spec, limited, names, contacts, impulses=impulses)
     chosen = elements.chosen(ledger=ledger)
     if not (specs or limited or chosen or elements.contacts):
         return None
-    ordered = sorted(specs, key=lambda own: not _drives_port(own))  # driven ports first
+    ordered = sorted(specs, key=lambda x: not _drives_port(x))  # driven ports first
     ordered += [force for force in elements.forces if force.name in chosen]
-    ports = [places.port(own) for own in ordered]
-    numbers = {own.name: places.number(port) for own, port in zip(ordered, ports, strict=True)}
-    driven = sum(_drives_port(own) for own in specs)
-    blocks = [_block(own, places, numbers[own.name]) for own in spec.blocks]
-    blocks += [_force_block(own, places, numbers[own.name]) for own in forces]
-    blocks += bounded
-    events = {name: k for k, event in enumerate(spec.events) for name in event.release}
-    blocks = [
-        replace(block, released_by=(events[block.name],)) if block.name in events else block
-        for block in blocks
-    ]
+    ports = [places.port(x) for x in ordered]
+    numbers = {x.name: places.number(port) for x, port in zip(ordered, ports, strict=True)}
+    driven = sum(map(_drives_port, specs))
+    blocks = [_block(x, places, numbers[x.name]) for x in spec.blocks]
+    blocks += [_force_block(force, places, numbers[force.name]) for force in forces]
+    blocks = _released([*blocks, *bounded], spec.events)
     for block in blocks:
         _check_domain(block, spec.settings.duration)
     passive = [
-        _force_block(own, places, numbers[own.name])
-        for own in elements.forces
-        if own.name in chosen
+        _force_block(x, places, numbers[x.name]) for x in elements.forces if x.name in chosen
     ]
     acting = {b.name: _injects(b) for b in blocks if b.kind in ("actuator", "force")}
     measured = elements.measured(chosen, passive, acting if ledger else None)
@@ -136,18 +118,18 @@ def time_graph(model: Model, spec: SceneSpec, blocks: Sequence[BlockSpec]) -> Gr
     Raises:
         SceneError: a table does not cover the run.
     """
-    places = _Places(model)
-    own = [_block(block, places, None) for block in blocks]
-    for block in own:
+    places = ElementPlaces(model)
+    graph_blocks = [_block(block, places, None) for block in blocks]
+    for block in graph_blocks:
         _check_domain(block, spec.settings.duration)
-    graph = GraphBuilder(own, [], 0, _groups(model), model.nv, model.gravity.tolist())
+    graph = GraphBuilder(graph_blocks, [], 0, _groups(model), model.nv, model.gravity.tolist())
     graph.symbols.number_of(SignalSource.time, 0)
     return graph
 
 
 def compile_lengths(model: Model, forces: Sequence[ForceSpec]) -> CompiledSignals:
     """Return programs that read the lengths of the forces' paths and their rates, two readings for each force."""
-    places = _Places(model)
+    places = ElementPlaces(model)
     specs = [
         BlockSpec("sensor", f"path {k}", "distance", points=force.path, where=force.where)
         for k, force in enumerate(forces)
@@ -197,7 +179,7 @@ def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
     drives = [spec for spec in specs if spec.kind == "actuator" and spec.coordinates]
     if not drives:
         return model
-    tape, places = Tape(), _Places(model)
+    tape, places = Tape(), ElementPlaces(model)
     armature = [Scalar(tape, tape.const(x)) for x in model.armature.tolist()]
     for spec in drives:
         plugin: Any = build(find_block("actuator", spec.type), spec.parameters, spec.where)
@@ -215,19 +197,6 @@ def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
     return model.with_armature(values) if (values != model.armature).any() else model
 
 
-def acting_limits(joint: JointSpec | None) -> tuple[float | None, float | None]:
-    """Return the effort and velocity limits that bound the actuators of a joint; None without one, or where it is 0."""
-    if joint is None or not joint.enforce_limits:
-        return None, None
-    return joint.effort_limit or None, joint.velocity_limit or None
-
-
-def velocity_band(joint: JointSpec | None) -> float:
-    """Return the share of a joint's velocity limit over which the force of its actuators falls to 0."""
-    given = None if joint is None else joint.velocity_band
-    return SHARP_BAND if given is None else given
-
-
 def limited_actuators(spec: SceneSpec) -> list[ActuatorSpec]:
     """Return the prescribed forces on joints whose limits bound them."""
     if not spec.actuators:
@@ -236,7 +205,7 @@ def limited_actuators(spec: SceneSpec) -> list[ActuatorSpec]:
     return [drive for drive in spec.actuators if any(acting_limits(joints.get(drive.joint)))]
 
 
-def _prescribed(drive: ActuatorSpec, places: _Places, taken: Collection[str]) -> GraphBlock:
+def _prescribed(drive: ActuatorSpec, places: ElementPlaces, taken: Collection[str]) -> GraphBlock:
     """Return a prescribed force as a block, so that limits bound the sum of all forces on its joint."""
     name = drive.name
     while name in taken:
@@ -246,136 +215,33 @@ def _prescribed(drive: ActuatorSpec, places: _Places, taken: Collection[str]) ->
     return GraphBlock("actuator", name, plugin, coordinates=(place,), where=drive.where)
 
 
+def _bounded(
+    drives: Sequence[ActuatorSpec], places: ElementPlaces, names: set[str]
+) -> list[GraphBlock]:
+    """Return the prescribed forces that limits bound as blocks, whose names are added to those that are taken."""
+    blocks = []
+    for drive in drives:
+        blocks.append(_prescribed(drive, places, names))
+        names.add(blocks[-1].name)
+    return blocks
+
+
+def _released(blocks: Sequence[GraphBlock], events: Sequence[EventSpec]) -> list[GraphBlock]:
+    """Return blocks with the events that release them."""
+    event_of = {name: k for k, event in enumerate(events) for name in event.release}
+    return [
+        replace(block, released_by=(event_of[block.name],)) if block.name in event_of else block
+        for block in blocks
+    ]
+
+
 def _drives_port(spec: BlockSpec | ForceSpec) -> bool:
     if not isinstance(spec, BlockSpec):
         return not spec.coordinates
     return spec.kind == "actuator" and bool(spec.points)
 
 
-class _Places:
-    """Places of names in a model: coordinates, frames, paths and joints."""
-
-    def __init__(self, model: Model, scene: SceneSpec | None = None) -> None:
-        self.model, self.scene = model, scene
-        self.ports: list[PortDescription] = []
-        self._coordinates = Coordinates(model.joints)
-        self._limits = {joint.name: joint for joint in model.joints}
-
-    def coordinate(self, name: str, where: str) -> CoordinatePlace:
-        q, v = self._coordinates.place(name, where)
-        effort, velocity = acting_limits(self._limits.get(name))
-        return CoordinatePlace(
-            name,
-            q,
-            v,
-            "" if q < 0 else self.model.coordinate_units[q],
-            self.model.velocity_units[v],
-            effort,
-            velocity,
-            velocity_band(self._limits.get(name)),
-        )
-
-    def number(self, port: PortDescription | None) -> int | None:
-        """Add a port; return its number."""
-        if port is None:
-            return None
-        self.ports.append(port)
-        return len(self.ports) - 1
-
-    def port(self, spec: BlockSpec | ForceSpec) -> PortDescription | None:
-        """Return the frames or the path that a block measures or drives."""
-        if not isinstance(spec, BlockSpec):
-            return self._port_of_force(spec)
-        if spec.points:
-            points = compile_path(spec.points, self._frame, self._coordinates, spec.where)
-            return PortDescription(spec.name, ElementKind.path, points=points)
-        fixed = self._fixed_joint(spec)
-        if fixed is not None:
-            body, place = self.model.frames[fixed.child]
-            if body < 0:
-                return None
-            kind, still = ElementKind.frames, np.eye(4)
-            return PortDescription(spec.name, kind, a=-1, b=body, at_a=still, at_b=place)
-        if spec.frame is None:
-            return None
-        (a, pose_a), (b, pose_b) = self._frame(spec.relative_to), self._frame(spec.frame)
-        return PortDescription(
-            spec.name,
-            ElementKind.frames,
-            a=a,
-            b=b,
-            at_a=pose_a @ spec.relative_at,
-            at_b=pose_b @ spec.at,
-        )
-
-    def _port_of_force(self, force: ForceSpec) -> PortDescription | None:
-        if force.coordinates:
-            return None
-        if force.path:
-            points = compile_path(force.path, self._frame, self._coordinates, force.where)
-            return PortDescription(force.name, ElementKind.path, points=points)
-        (a, pose_a), (b, pose_b) = self._frame(force.a), self._frame(force.b)
-        at_a, at_b = pose_a @ force.at_a, pose_b @ force.at_b
-        return PortDescription(force.name, ElementKind.frames, a=a, b=b, at_a=at_a, at_b=at_b)
-
-    def _frame(self, name: str) -> tuple[int, Any]:
-        return (-1, np.eye(4)) if name == WORLD else self.model.frames[name]
-
-    def _fixed_joint(self, spec: BlockSpec) -> JointSpec | None:
-        """Return the fixed joint whose wrench a sensor measures; None for other blocks."""
-        if self.scene is None or spec.joint is None or spec.kind != "sensor":
-            return None
-        fixed = (joint for joint in self.scene.model.joints if joint.type == "fixed")
-        return next((joint for joint in fixed if joint.name == spec.joint), None)
-
-    def part(self, spec: BlockSpec) -> RigidPart | None:
-        """Return the part by which a sensor measures the wrench at a fixed joint; None for other blocks."""
-        if self._fixed_joint(spec) is None:
-            return None
-        assert self.scene is not None
-        return rigid_part(self.model, self.scene, spec, self._added)
-
-    def _added(self, port: PortDescription) -> int:
-        self.ports.append(port)
-        return len(self.ports) - 1
-
-    def touched(self, spec: BlockSpec, plugin: Any) -> TouchedBody | None:  # noqa: ANN401
-        """Return the body whose contacts a sensor measures; None for other blocks."""
-        measures = spec.kind == "sensor" and "contact" in signature(plugin.measure).parameters
-        if not measures or spec.frame is None or self.scene is None:
-            return None
-        body_of = {frame.name: frame.body for frame in self.scene.model.frames}
-        body, pose = self._frame(spec.frame)
-        base = None
-        if getattr(plugin, "axes", "frame") == "base":
-            base_body, base_pose = self._frame(spec.relative_to)
-            base = base_body, base_pose @ spec.relative_at
-        others = tuple(body_of.get(name, name) for name in spec.others)
-        link = body_of.get(spec.frame, spec.frame)
-        return TouchedBody(spec.name, link, others, body, pose @ spec.at, base, spec.where)
-
-    def section(self, spec: BlockSpec) -> RodSection | None:
-        """Return the section of a rod at which a sensor measures; None for other blocks."""
-        own = spec.section
-        if own is None:
-            return None
-        numbers = [self.model.joint_names.index(name) for name in own.joints]
-        hinges = tuple(
-            (number, self.model.q_offsets[number], force, moment, turn)
-            for number, (force, moment, turn) in zip(numbers, own.shares, strict=True)
-        )
-        return RodSection(hinges, own.axis, own.sides, own.is_round)
-
-    def joint(self, spec: BlockSpec) -> int | None:
-        if spec.joint is None or self._fixed_joint(spec) is not None:
-            return None
-        if spec.joint not in self.model.joint_names:
-            problem = f"{spec.kind} {spec.name!r}: joint {spec.joint!r} does not move"
-            raise ModelError(spec.where, f"{problem}; name a moving joint")
-        return self.model.joint_names.index(spec.joint)
-
-
-def _force_block(force: ForceSpec, places: _Places, port: int | None) -> GraphBlock:
+def _force_block(force: ForceSpec, places: ElementPlaces, port: int | None) -> GraphBlock:
     """Return a force that depends on time or signals as a block."""
     plugin: Any = find_force(force.type)
     try:
@@ -395,7 +261,7 @@ def _force_block(force: ForceSpec, places: _Places, port: int | None) -> GraphBl
     )
 
 
-def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
+def _block(spec: BlockSpec, places: ElementPlaces, port: int | None) -> GraphBlock:
     kind: Any = find_block(spec.kind, spec.type)
     try:
         plugin: Any = build(kind, spec.parameters, spec.where)

@@ -189,13 +189,7 @@ def run_sweep(
         problem = "has other signals than its file, such as those of a policy"
         raise SimulationError("scene", f"{problem}; give the file, and change=")
     check_signals(first, signals)
-    description = plan.describe() | {
-        "scene": hashlib.sha256(
-            first.spec.text.encode() + (pickle.dumps(change) if change else b"")
-        ).hexdigest(),
-        "overrides": repr(sorted((key, x) for key, x in same.items() if key != _ON_FAILURE)),
-        "signals": signals,
-    }
+    description = plan.describe() | _described(first, change, same) | {"signals": signals}
     names = list(dict.fromkeys([*default_signals(first.model), *signals]))
     if path.exists() and not overwrite:
         _check_same(path, description)
@@ -204,7 +198,33 @@ def run_sweep(
         t = np.fromiter(output_times(settings.duration, settings.every), float)
         create(path, description, values, names, signals, t, piece)
     stops = (choice or first.settings.on_failure) == "stop"
-    runner = replace(runner, signals=names)
+    return _run_unfinished(
+        replace(runner, signals=names), values, path, scheduler, progress, stops=stops
+    )
+
+
+def _described(
+    first: Scene, change: SceneChange | None, overrides: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return what a sweep runs, by which it is the same one: a digest of the scene, and the overrides of all worlds."""
+    text = first.spec.text.encode() + (pickle.dumps(change) if change else b"")
+    chosen = sorted((key, x) for key, x in overrides.items() if key != _ON_FAILURE)
+    return {"scene": hashlib.sha256(text).hexdigest(), "overrides": repr(chosen)}
+
+
+def _run_unfinished(
+    runner: PieceRunner,
+    values: Mapping[str, Array],
+    path: Path,
+    scheduler: str | Client | None,
+    progress: SweepProgress | None,
+    *,
+    stops: bool,
+) -> list[tuple[int, str]]:
+    """Run the pieces that a dataset lacks and write them; return the worlds that ended early and why.
+
+    With `stops` the first of these is an error.
+    """
     with SweepFile(path) as file:
         pieces = file.unfinished()
         earlier = file.failures() if stops else []
@@ -240,7 +260,7 @@ def _source(
 
 
 def _blocks(scene: Scene) -> list[tuple[str, str, str]]:
-    return [(own.kind, own.name, own.type) for own in scene.spec.blocks]
+    return [(block.kind, block.name, block.type) for block in scene.spec.blocks]
 
 
 def _first_scene(runner: PieceRunner, values: dict[str, Array]) -> Scene:
@@ -317,8 +337,8 @@ def _on_one_machine(
 ) -> Iterator[tuple[slice, PieceResult]]:
     """Yield the worlds and results of pieces, one after the other."""
     for worlds in pieces:
-        own = {key: column[worlds] for key, column in values.items()}
-        yield worlds, runner.run(own, worlds.start)
+        columns = {key: column[worlds] for key, column in values.items()}
+        yield worlds, runner.run(columns, worlds.start)
 
 
 class _Clock:
@@ -347,7 +367,7 @@ def _warn(path: Path, texts: list[str], failed: list[tuple[int, str]], worlds: i
     if failed:
         world, why = failed[0]
         text = f"{path}: {len(failed)} of {worlds} worlds ended early or could not be loaded, world {world}: {why}"
-        warnings.warn(text, PysimWarning, stacklevel=4)
+        warnings.warn(text, PysimWarning, stacklevel=5)
     elif texts:
         text = f"{path}: {len(texts)} warnings of worlds, the first: {texts[0]}"
-        warnings.warn(text, PysimWarning, stacklevel=4)
+        warnings.warn(text, PysimWarning, stacklevel=5)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pysim._engine import Group, SignalsDescription
+from pysim._engine import Group, SignalProgram, SignalsDescription
 from pysim.elements.block import CallbackController
 from pysim.elements.bounded_forces import BoundedForce, BoundedForces
 from pysim.elements.graph.acting_forces import ActingForces
@@ -32,7 +32,14 @@ from pysim.elements.graph.signal_references import SignalReferences
 from pysim.elements.graph.signal_units import SignalUnits
 from pysim.elements.graph.signal_values import Outputs, SignalValues
 from pysim.elements.graph.state_places import StatePlaces
-from pysim.elements.graph_types import CompiledSignals, GraphBlock, NoiseKey, SceneInput, WorkTerm
+from pysim.elements.graph_types import (
+    CompiledSignals,
+    GraphBlock,
+    NoiseKey,
+    SceneInput,
+    TouchedBody,
+    WorkTerm,
+)
 from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.signal_derivatives import GROUP_SIZES, SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs
@@ -41,11 +48,15 @@ from pysim.tracing.author_code import method_place
 from pysim.tracing.expression import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pysim._engine import PortDescription
     from pysim.elements.channels import Channel
+    from pysim.elements.graph.sampled_blocks import StoredNodes
     from pysim.elements.ground import Ground
+
+# fields of compiled signals that follow from the programs of blocks
+_OF_BLOCKS = ("begins", "measuring", "touching", "settled", "settled_outputs")
 
 
 class GraphBuilder:
@@ -214,22 +225,16 @@ class GraphBuilder:
         readings, recorded = readings_of.recorded()
         exerted = readings_of.exerted(readings)
         work = self._work_terms(readings)
-        rows = [*coupled, *(node for _, node in work)]
         slopes = self._slopes(forces, efforts, coupled) if known is None else _slopes_of(known)
         description = SignalsDescription(
             states=self._states,
             held=len(self.places.start) - self._states,
-            forces=self.symbols.program(rows, aside=len(work), name="forces") if rows else None,
+            forces=self._program_of_forces(coupled, [node for _, node in work]),
             readings=self.symbols.program(readings, name="readings") if readings else None,
             coordinates=list(forces),
             ports=list(self.ports),
             driven=self.driven,
-            blocks=[
-                self.symbols.program(nodes, to, name=f"block {k}")
-                for k, (_, nodes, to) in enumerate(blocks)
-            ]
-            if known is None
-            else known.description.blocks,
+            blocks=self._block_programs(blocks) if known is None else known.description.blocks,
             integrals=len(work),
             **slopes,
         )
@@ -242,46 +247,66 @@ class GraphBuilder:
             tuple(float(block.period) for block in order if block.period is not None),
             tuple(block.name for block in order),
             len(begins),
-            tuple(
-                SceneInput(block.name, tuple(self.places.of[block.name, "value"]))
-                for block in self.blocks.values()
-                if block.kind == "signal" and block.plugin is None
-            ),
+            self._scene_inputs(),
             self.places.state_names(self._coupled),
             exerted,
             tuple(term for term, _ in work),
             None if self.places.key is None else NoiseKey(self.places.key, self.seed),
             sampled.callbacks([block.name for block, _, _ in blocks]),
-            tuple(
-                tuple(self.places.gates.get(k, ()))
-                for k in range(max(self.places.gates, default=-1) + 1)
-            ),
+            self._releases(),
             {name: tuple(places) for name, places in self.places.gates_of.items()},
-            sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if self.late.is_measured(nodes)),
-            touching=sum(1 << k for k, own in enumerate(blocks) if self.late.is_touching(own[1])),
-            contacts=tuple(
-                (block.touched, tuple(self.places.contacts[block.name]))
-                for block in self.blocks.values()
-                if block.touched is not None
-            ),
+            measuring=_bits(self.late.is_measured(nodes) for _, nodes, _ in blocks),
+            touching=_bits(self.late.is_touching(nodes) for _, nodes, _ in blocks),
+            contacts=self._contacts(),
             settled=sampled.settled(initial, blocks[len(begins) :]),
-            settled_outputs=tuple(
-                place
-                for block, _, _ in initial
-                if block.period is not None
-                for channel in block.plugin.output_channels()
-                for place in self.places.of[block.name, channel.name]
-            ),
+            settled_outputs=self._held_outputs_of([block for block, _, _ in initial]),
         )
         if known is None:
             return compiled
-        return replace(
-            compiled,
-            begins=known.begins,
-            measuring=known.measuring,
-            touching=known.touching,
-            settled=known.settled,
-            settled_outputs=known.settled_outputs,
+        return replace(compiled, **{name: getattr(known, name) for name in _OF_BLOCKS})
+
+    def _program_of_forces(
+        self, coupled: Sequence[int], powers: Sequence[int]
+    ) -> SignalProgram | None:
+        """Return the program of forces, efforts and rates, and of powers, which change no bit of them."""
+        rows = [*coupled, *powers]
+        return self.symbols.program(rows, aside=len(powers), name="forces") if rows else None
+
+    def _block_programs(self, blocks: Sequence[StoredNodes]) -> list[SignalProgram]:
+        return [
+            self.symbols.program(nodes, to, name=f"block {k}")
+            for k, (_, nodes, to) in enumerate(blocks)
+        ]
+
+    def _scene_inputs(self) -> tuple[SceneInput, ...]:
+        """Return the signals that are given from outside."""
+        return tuple(
+            SceneInput(block.name, tuple(self.places.of[block.name, "value"]))
+            for block in self.blocks.values()
+            if block.kind == "signal" and block.plugin is None
+        )
+
+    def _releases(self) -> tuple[tuple[int, ...], ...]:
+        """Return the places of the gates that every event closes."""
+        gates = self.places.gates
+        return tuple(tuple(gates.get(k, ())) for k in range(max(gates, default=-1) + 1))
+
+    def _contacts(self) -> tuple[tuple[TouchedBody, tuple[int, ...]], ...]:
+        """Return the bodies whose contacts sensors measure, with their places in the state."""
+        return tuple(
+            (block.touched, tuple(self.places.contacts[block.name]))
+            for block in self.blocks.values()
+            if block.touched is not None
+        )
+
+    def _held_outputs_of(self, blocks: Sequence[GraphBlock]) -> tuple[int, ...]:
+        """Return the places of the held outputs of those blocks that are sampled."""
+        return tuple(
+            place
+            for block in blocks
+            if block.period is not None
+            for channel in block.plugin.output_channels()
+            for place in self.places.of[block.name, channel.name]
         )
 
     def _has_places_of(self, other: CompiledSignals | None) -> bool:
@@ -354,3 +379,8 @@ def _slopes_of(compiled: CompiledSignals) -> dict[str, Any]:
     """Return the fields of a description that `GraphBuilder._slopes` computes."""
     names = ("slopes", "slope_places", "bounded", "bounded_slope_places")
     return {name: getattr(compiled.description, name) for name in names}
+
+
+def _bits(flags: Iterable[bool]) -> int:
+    """Return a number whose bit k is the k-th flag."""
+    return sum(1 << k for k, flag in enumerate(flags) if flag)

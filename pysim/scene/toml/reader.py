@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
 from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from pysim.elements.force import find_force
 from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
-from pysim.scene.attachment import Parts, on_bodies
+from pysim.scene.attachment import Parts
 from pysim.scene.drive_loads import drive_loads
 from pysim.scene.importer import scene_text
 from pysim.scene.packages import allowed_folders, is_shared
@@ -39,34 +38,25 @@ from pysim.scene.stop_defaults import (
 )
 from pysim.scene.stop_forces import with_stop_forces
 from pysim.scene.toml.blocks import BlockReader
-from pysim.scene.toml.bodies import BodyReader
-from pysim.scene.toml.constraints import ConstraintReader
-from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events, release_forces
-from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import (
     INCLUDE,
     cycle_text,
     read_with_includes,
     with_includes,
 )
-from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.keyframes import read_keyframes, started
-from pysim.scene.toml.models import ModelReader, joined
-from pysim.scene.toml.names import check_names, names_by_kind
+from pysim.scene.toml.mechanism import MechanismReader
 from pysim.scene.toml.number_texts import TABLE as PARAMETERS, check_new_parameters, replace_texts
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
 from pysim.scene.toml.plugin_keys import gather_parameters, load_plugins
 from pysim.scene.toml.problems import Problems, is_list_of_tables
-from pysim.scene.toml.records.references import check_references
 from pysim.scene.toml.records.tables import SHARED_KEYS, Scene
-from pysim.scene.toml.rods import RodReader
-from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
+from pysim.scene.toml.settings import read_settings
 from pysim.scene.toml.source import INCLUDED, source_of
 from pysim.scene.toml.table_cache import TableCache
-from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,7 +70,6 @@ if TYPE_CHECKING:
 BUILT = "scene"  # place of the tables of a scene made in Python that has no name
 MOST_NESTED = 20  # scenes that attach one another
 MOST_ATTACHED = 1000  # scenes that a scene attaches, with those that these attach
-_OF_RUN = ("simulation", "event", "render")  # tables that have no effect in an attached scene
 _ARRAYS = [name for name, info in Scene.model_fields.items() if is_list_of_tables(info)]
 
 
@@ -205,7 +194,8 @@ def read_tables(
     reading = replace(reading, folders=package_dirs)
     if not reading.chain:
         reading = replace(reading, counter=count(1))
-    bare, parts, frames = _Mechanism(scene, problems, path, reading, table_cache).build()
+    mechanism = MechanismReader(scene, problems, path, reading, table_cache, _read_attached)
+    bare, parts, frames = mechanism.read()
     model = with_stop_forces(replace(bare, joints=with_stops(bare.joints, bare.bodies)))
     actuators = read_actuators(scene, model, parts, problems)
     blocks = read_blocks(scene, model, parts, package_dirs, problems)
@@ -350,98 +340,6 @@ def read_mechanism(
     return replace(model, joints=tuple(replace(joint, mimic=None) for joint in model.joints))
 
 
-@dataclass
-class _Mechanism:
-    """Builder of a scene's mechanism from its bodies, joints and frames."""
-
-    scene: Scene
-    problems: Problems
-    path: Path
-    reading: Reading
-    table_cache: TableCache
-
-    def build(self) -> tuple[ModelSpec, Parts, Mapping[str, FrameSpec]]:
-        """Return the mechanism with names checked, without default stops, the parts of other files, and the frames.
-
-        In the mechanism, what the file places in frames is in bodies.
-        """
-        package_dirs = self.reading.folders
-        bodies = BodyReader(self.problems, package_dirs, self.scene.inertia)
-        joints = JointReader(self.problems)
-        has_ground = bool(self.scene.ground) or self.reading.has_ground
-        models = ModelReader(
-            self.problems,
-            joints,
-            package_dirs,
-            self.scene.inertia,
-            partial(
-                _read_attached,
-                source=self.problems.source,
-                outer=self.path,
-                reading=replace(self.reading, has_ground=has_ground),
-            ),
-            has_ground,
-            self.reading.allow_code,
-            self.table_cache.imported,
-        )
-        around = (self.scene.inertia, package_dirs, has_ground)
-        own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
-        own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
-        taken = self.table_cache.read(models.read, self.scene.model, "model", around)
-        rods = RodReader(self.problems, np.array(self.scene.gravity)).read(self.scene)
-        parts = reduce(joined, (*taken, *rods), Parts())
-        read = [joint for joint in own_joints if joint is not None]
-        check_names(self.scene, self.problems, taken, rods, [*read, *parts.joints])
-        is_attached = bool(self.reading.chain)
-        known = names_by_kind(self.scene, read, parts)
-        check_references(self.scene, known, self.problems, _OF_RUN if is_attached else ())
-        known_frames = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
-        own = Parts(joints=tuple(read), frames=tuple(self._frames()))
-        parts, own = on_bodies(parts, known_frames), on_bodies(own, known_frames)
-        all_bodies = [*own_bodies, *parts.bodies]
-        all_joints = [*own.joints, *parts.joints]
-        joint_specs = {joint.name: joint for joint in all_joints}
-        all_frames = [*own.frames, *parts.frames]
-        frames = {frame.name: frame for frame in all_frames}
-        constraints = ConstraintReader(self.problems, joints, joint_specs, frames)
-        forces = ForceReader(constraints, package_dirs)
-        paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
-        all_joints = resolve_mimics(all_joints, paths, self.problems)
-        self.problems.check()
-        contact_reader = ContactReader(
-            self.scene, self.problems, parts.contacts, is_attached=is_attached
-        )
-        contacts = contact_reader.read(all_bodies)
-        spec = ModelSpec(
-            name=self.scene.name or self.path.stem,
-            gravity=np.array(self.scene.gravity),
-            bodies=tuple(all_bodies),
-            joints=tuple(all_joints),
-            frames=tuple(all_frames),
-            where=str(self.path),
-            loops=(*constraints.loops(self.scene.loop), *parts.loops),
-            couplings=(*constraints.couplings(self.scene.coupling), *parts.couplings),
-            forces=(*forces.forces(self.scene.force), *constraints.springs, *parts.forces),
-            contacts=contacts,
-            roads=contact_reader.roads,
-            motions=(*constraints.motions(self.scene.motion), *parts.motions),
-            steps=tuple(dict.fromkeys(parts.steps)),
-            rods=parts.rods,
-        )
-        self.problems.check()
-        check_connections(spec)
-        if not is_attached:
-            spec = without_unsupported_contacts(self.scene, spec, self.problems)
-        return spec, parts, known_frames
-
-    def _frames(self) -> list[FrameSpec]:
-        where = self.problems.source.where
-        return [
-            FrameSpec(**frame.spec_fields(FrameSpec), where=where(("frame", k)))
-            for k, frame in enumerate(self.scene.frame)
-        ]
-
-
 def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> list[Path]:
     """Return the folders that a scene lists; one outside the allowed folders is an error unless the user set it."""
     by_user = any(steps[0] == "package_dirs" for steps in problems.source.overridden)
@@ -466,12 +364,12 @@ def read_actuators(
     scene: Scene, model: ModelSpec, parts: Parts, problems: Problems
 ) -> tuple[ActuatorSpec, ...]:
     """Return the prescribed forces of a scene and of the files that it attaches."""
-    own = (
+    actuators = (
         _read_actuator(table, ("actuator", k), model, problems)
         for k, table in enumerate(scene.actuator)
         if table.type is None
     )
-    return (*own, *parts.actuators)
+    return (*actuators, *parts.actuators)
 
 
 def read_blocks(
