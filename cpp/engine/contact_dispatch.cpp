@@ -27,7 +27,7 @@ struct Tables {
   PackAndSingle<FloatSteps> float_worlds, varied_floats;
   const VariedKernels &varied_contacts, &varied_steps;
   ContactKernel worlds_twice, varied_twice;  ///< packs of two registers; null if there are none
-  ContactKernel convex_gradients, varied_gradients;
+  const GradientKernels &convex_gradients, &scheme_gradients;
   const DistanceMap& distances;
 };
 
@@ -41,7 +41,7 @@ struct Tables {
    isa::worlds_twice,                                   \
    isa::varied_twice,                                   \
    isa::convex_gradients,                               \
-   isa::varied_gradients,                               \
+   isa::scheme_gradients,                               \
    isa::distances},
 
 const Tables& tables() {
@@ -149,10 +149,12 @@ void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool c
   run_packs<float>({nullptr, pack.*scheme, single.*scheme, kernels().float32.width}, view, batch, threads);
 }
 
-void run_gradients(const tree::Model& model, const GradientBatch& batch, int threads) {
+void run_gradients(const tree::Model& model, const GradientBatch& batch, bool convex, int threads) {
   const bool differs = batch.varied != nullptr;
-  const ContactKernel kernel = differs ? tables().varied_gradients : tables().convex_gradients;
+  const GradientKernels& kernels = convex ? tables().convex_gradients : tables().scheme_gradients;
+  const ContactKernel kernel = differs ? kernels.varied : kernels.same;
   auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
   view.joint_forces |= differs && batch.varied->joint_forces;
   run_packs<double>({nullptr, kernel, kernel, worlds_in_pack()}, view, batch, threads);
 }

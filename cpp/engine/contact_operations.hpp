@@ -10,7 +10,8 @@
 
 namespace pysim::engine {
 
-struct PullConvexSteps;
+template <class S>
+class PulledConvexSteps;
 
 /// Advance of worlds by convex steps.
 struct AdvanceConvexWorlds {
@@ -76,7 +77,8 @@ struct AdvanceConvexWorlds {
   }
 
  private:
-  friend struct PullConvexSteps;
+  template <class S>
+  friend class PulledConvexSteps;
 
   using Memory = contact::ContactMemory;
   using Entry = stepping::TouchingPoint;

@@ -1,6 +1,8 @@
 // Gradients of worlds: which steps have them, and one step back.
 #include "engine/gradients.hpp"
 
+#include <algorithm>
+
 #include "constraints/contact_law_product.hpp"
 #include "engine/contact_dispatch.hpp"
 #include "stepping/convex/switches.hpp"
@@ -15,11 +17,39 @@ std::string refused_pairs(const contact::Contacts<double>& contacts) {
   return "";
 }
 
+/// Contacts that are solved.
+contact::Contacts<double> contacts_of(const Worlds<double>& worlds) {
+  return worlds.is_convex() ? worlds.model_contacts()->view() : contact::Contacts<double>{};
+}
+
+/// What keeps steps of a scheme that solves no contacts from having a gradient; empty if there is nothing.
+std::string scheme_refusal(const Worlds<double>& worlds) {
+  const std::string& name = worlds.scheme().integrator;
+  const std::string scheme = "integrator = \"" + name + "\"";
+  constexpr const char* explicit_ones[] = {"semi_implicit", "rk2", "rk4"};
+  if (std::find(std::begin(explicit_ones), std::end(explicit_ones), name) == std::end(explicit_ones)) {
+    return scheme;
+  }
+  if (worlds.model().view<double>().rows > 0) {
+    return "loops, couplings or prescribed motions under " + scheme;
+  }
+  if (worlds.has_smooth_contacts()) return "contacts under " + scheme;
+  const tree::Signals* const signals = worlds.model().view<double>().signals;
+  for (int k = 0; signals != nullptr && k < signals->blocks; ++k) {
+    if (signals->block[k].program.after_dynamics) {
+      return "sampled blocks that read accelerations or wrenches under " + scheme;
+    }
+  }
+  return "";
+}
+
 bool has_signals(const Worlds<double>& worlds) {
   return worlds.model().signals() != nullptr && worlds.scheme().has_signals;
 }
 
+/// Counts of switches that steps report, none under schemes without a convex problem.
 std::ptrdiff_t switch_count(const Worlds<double>& worlds, int pairs, int coordinates) {
+  if (!worlds.is_convex()) return 0;
   const int bounded = has_signals(worlds) ? worlds.model().signals()->bounded : 0;
   return stepping::switch_counts(pairs, coordinates, bounded);
 }
@@ -29,7 +59,9 @@ std::ptrdiff_t switch_count(const Worlds<double>& worlds, int pairs, int coordin
 std::string gradient_refusal(const Worlds<double>& worlds) {
   const auto view = worlds.model().view<double>();
   const WorldScheme& scheme = worlds.scheme();
-  if (!worlds.is_convex()) return "integrator = \"" + scheme.integrator + "\"";
+  if (!worlds.is_convex()) {
+    if (const std::string refusal = scheme_refusal(worlds); !refusal.empty()) return refusal;
+  }
   if (scheme.accuracy > 0) return "simulation.accuracy";
   if (scheme.passes > 2) return "more than two passes";
   if (view.nv == 0) return "no coordinates";
@@ -37,7 +69,7 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (worlds.blocks().python != 0) return "sampled blocks that run between steps";
   if (worlds.has_own_steps()) return "steps in Python";
   if (scheme.events != nullptr) return "events";
-  return refused_pairs(worlds.model_contacts()->view());
+  return refused_pairs(contacts_of(worlds));
 }
 
 std::string matrix_refusal(const Worlds<double>& worlds) {
@@ -49,7 +81,7 @@ std::string matrix_refusal(const Worlds<double>& worlds) {
 std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds) {
   const auto& model = worlds.model();
   const auto view = model.view<double>();
-  const auto contacts = worlds.model_contacts()->view();
+  const auto contacts = contacts_of(worlds);
   const std::ptrdiff_t three = 3, signals = has_signals(worlds) ? worlds.parts().sizes.signals : 0;
   return {{"q", view.reduced_nv},
           {"v", view.reduced_nv},
@@ -64,6 +96,7 @@ std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds
 }
 
 int solution_size(const Worlds<double>& worlds) {
+  if (!worlds.is_convex()) return 0;
   return contact::solution_numbers(worlds.model().view<double>().nv);
 }
 
@@ -73,7 +106,7 @@ MatrixNumbers::MatrixNumbers(const Worlds<double>& worlds, const std::vector<std
   states_ = static_cast<int>(numbers[2].size());
   lists_[2].insert(lists_[2].end(), numbers[3].begin(), numbers[3].end());
   lists_.pop_back();
-  const auto contacts = worlds.model_contacts()->view();
+  const auto contacts = contacts_of(worlds);
   const int most[] = {contacts.points,
                       contacts.coordinates,
                       has_signals(worlds) ? static_cast<int>(worlds.parts().sizes.signals) : 0};
@@ -126,15 +159,19 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   call.blocks = worlds.sampled_periods();
   call.longest = worlds.scheme().step;
   if (!has_signals(worlds)) call.worlds.signals = nullptr;
-  batch.contacts.contacts = worlds.model_contacts()->view();
+  batch.integrator = worlds.integrator();
+  batch.spectral_radius = worlds.scheme().spectral_radius;
+  batch.contacts.contacts = contacts_of(worlds);
   batch.contacts.passes = worlds.scheme().passes;
   batch.contacts.tolerance = worlds.scheme().solver_tolerance;
-  batch.contacts.work = call.worlds.signals == nullptr ? nullptr : worlds.model_contacts()->work();
+  if (worlds.is_convex() && call.worlds.signals != nullptr) {
+    batch.contacts.work = worlds.model_contacts()->work();
+  }
   batch.switches = static_cast<int>(
       switch_count(worlds, batch.contacts.contacts.pairs, batch.contacts.contacts.coordinates));
   const tree::VariedNumbers varied = worlds.varied(0);
   batch.varied = varied.count > 0 ? &varied : nullptr;
-  run_gradients(worlds.model(), batch, threads);
+  run_gradients(worlds.model(), batch, worlds.is_convex(), threads);
 }
 
 }  // namespace pysim::engine

@@ -92,14 +92,19 @@ int solution_size(const Worlds<double>& worlds);
 /// back through it.
 void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads);
 
-/// Runs the kernel of the instruction set in use.
-void run_gradients(const tree::Model& model, const GradientBatch& batch, int threads);
+/// Kernels of worlds that all have the model's numbers, and of those that may differ in some.
+struct GradientKernels {
+  ContactKernel same, varied;
+};
+
+/// Runs the kernel of the instruction set in use, of convex steps or of other schemes.
+void run_gradients(const tree::Model& model, const GradientBatch& batch, bool convex, int threads);
 
 }  // namespace pysim::engine
 
-#define PYSIM_DECLARE_GRADIENTS(isa)                             \
-  namespace pysim::engine::isa {                                 \
-  extern const ContactKernel convex_gradients, varied_gradients; \
+#define PYSIM_DECLARE_GRADIENTS(isa)                               \
+  namespace pysim::engine::isa {                                   \
+  extern const GradientKernels convex_gradients, scheme_gradients; \
   }
 
 PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_GRADIENTS)

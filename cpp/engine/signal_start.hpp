@@ -12,7 +12,7 @@
 
 #include "engine/gradients.hpp"
 #include "engine/world_operations.hpp"
-#include "stepping/convex/product.hpp"
+#include "stepping/taped_step.hpp"
 
 namespace pysim::engine {
 

@@ -18,8 +18,8 @@ static Kernel<double> convex() {
 
 const StateKernels<double> doubles = {};
 const ContactKernels double_contacts = {};
-const ContactKernel worlds_twice = nullptr, varied_twice = nullptr, convex_gradients = nullptr,
-                    varied_gradients = nullptr;
+const ContactKernel worlds_twice = nullptr, varied_twice = nullptr;
+const GradientKernels convex_gradients = {}, scheme_gradients = {};
 const VariedKernels varied_contacts = {nullptr, &advance_varied_singles<OneDouble, convex>},
                     varied_steps = {nullptr, &advance_varied_singles<OneDouble, smooth>};
 const VariedReadings varied_readings = nullptr;

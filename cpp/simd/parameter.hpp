@@ -19,6 +19,10 @@ struct FixedOf<Pack<Real, W, Isa>> {
 template <class Parameter>
 using Fixed = typename FixedOf<Parameter>::type;
 
+/// Whether numbers record the operations by which they are made (reverse.hpp).
+template <class S>
+inline constexpr bool is_on_tape = false;
+
 /// Whether a number is nonzero in any world.
 template <class Real>
 PYSIM_INLINE bool is_there(Real x) {

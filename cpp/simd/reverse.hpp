@@ -159,6 +159,9 @@ struct Reverse {
   PYSIM_INLINE Reverse& operator*=(const Reverse& b) { return *this = *this * b; }
 };
 
+template <class S, bool numbers>
+inline constexpr bool is_on_tape<Reverse<S, numbers>> = true;
+
 /// What is the same in all worlds beside numbers on the tape is not on it.
 template <class S>
 struct FixedOf<Reverse<S, true>> {

@@ -31,7 +31,7 @@ struct SemiImplicit {
     S* const dq = take<S>(inner.workspace, nv);
 
     inner.acceleration(time, q, v, a);
-    each_free<S>(system.model, [&](const tree::Joint& joint, const Vec3<S>& c) {
+    each_free(system, [&](const tree::Joint& joint, const Vec3<S>& c) {
       const S* const at = v + joint.reduced_v;
       S* const rate = a + joint.reduced_v;
       const Vec3<S> omega = load3(at + 3), u = load3(at) + cross(omega, c);
@@ -46,7 +46,7 @@ struct SemiImplicit {
       v[i] = fma(h, a[i], v[i]);
       dq[i] = h * v[i];
     }
-    each_free<S>(system.model, [&](const tree::Joint& joint, const Vec3<S>& c) {
+    each_free(system, [&](const tree::Joint& joint, const Vec3<S>& c) {
       S *const at = v + joint.reduced_v, *const place = q + joint.reduced_q;
       const Vec3<S> omega = load3(at + 3), u = load3(at) + cross(omega, c);
       const auto E = spatial::rotation(spatial::exp_quaternion(h * omega));
@@ -61,11 +61,11 @@ struct SemiImplicit {
  private:
   /// Calls f(joint, centre of mass of its body) for every free joint; the origin stands for that of no mass.
   template <class S, class F>
-  static void each_free(const ModelOf<S>& model, const F& f) {
-    for (int b = 0; b < model.bodies; ++b) {
-      const tree::Joint& joint = model.joint[b];
+  static void each_free(const System<S>& system, const F& f) {
+    for (int b = 0; b < system.model.bodies; ++b) {
+      const tree::Joint& joint = system.model.joint[b];
       if (joint.shape != tree::Shape::free || joint.reduced_v < 0) continue;
-      const auto M = dynamics::body_inertia<S>(model, b);
+      const auto M = system.inertia(b);
       const S massive = select(M.m > all<S>(0), M.m, all<S>(1));
       f(joint, (all<S>(1) / massive) * M.mc);
     }

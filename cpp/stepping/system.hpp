@@ -18,6 +18,10 @@ using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
 
+/// Accelerations of numbers on a tape, see acceleration_product.hpp.
+template <class S>
+class TapedAccelerations;
+
 template <class S>
 struct System {
   const ModelOf<S>& model;
@@ -30,6 +34,7 @@ struct System {
   constraints::Dependence<S>* dependence =
       nullptr;  ///< dependence of the rows within a step; null to detect it anew
   SignalState<S> signals = {};
+  TapedAccelerations<S>* taped = nullptr;  ///< of numbers on a tape
 
   /// τ(t, q, v) of the prescribed forces, the controls and the signals' actuators.
   void actuate(S time, const S* q, const S* v, S* tau, Workspace<S> w) const {
@@ -68,6 +73,24 @@ struct System {
 
   /// v̇ = M(q)⁻¹ (τ(t, q, v) + passive forces − h(q, v)), constraints included.
   void acceleration(S time, const S* q, const S* v, S* a) const {
+    if constexpr (simd::is_on_tape<S>) {
+      taped->accelerate(*this, time, q, v, a);
+    } else {
+      accelerate(time, q, v, a);
+    }
+  }
+
+  /// Inertia of a body.
+  spatial::Inertia<S> inertia(int b) const {
+    if constexpr (simd::is_on_tape<S>) {
+      return taped->inertia(b);
+    } else {
+      return dynamics::body_inertia<S>(model, b);
+    }
+  }
+
+  /// v̇ of numbers that are not on a tape.
+  void accelerate(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
     S* const tau = take<S>(w, model.reduced_nv);
     actuate(time, q, v, tau, w);

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import SimulationError
+from pysim.mechanism.model_numbers import Table
 from pysim.typing import Array
 from pysim.worlds.parameter_paths import ParameterPaths
 
@@ -48,7 +49,8 @@ class Parameters:
             return
         numbers = worlds.parameters.numbers
         place = np.full(len(numbers.values), -1)  # of the cotangents, by number
-        bodies, laws = numbers.tables["bodies"][0], numbers.tables["laws"][0]
+        bodies = numbers.table("bodies")
+        laws = numbers.tables.get("laws", [Table(0, 0, 0)])[0]  # of contacts that are solved
         law = laws.place + np.arange(laws.size * laws.records)
         theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
         place[law] = 10 * bodies.records + np.arange(law.size)

@@ -2,9 +2,9 @@
 
     x_k+1 = F(x_k, u_k; p)      x̄_k += (∂F/∂x)ᵀ x̄_k+1      ū_k = (∂F/∂u)ᵀ x̄_k+1      p̄ += (∂F/∂p)ᵀ x̄_k+1
 
-Products of a step's derivatives with cotangents are the engine's (cpp/stepping/convex/product.hpp). Records of worlds
-are kept at every step. If they need too much memory, they are kept at every √n-th of n steps, and the steps between
-are made again, with the same bits, which is checked.
+Products of a step's derivatives with cotangents are the engine's (cpp/stepping/convex/product.hpp, scheme_product.hpp).
+Records of worlds are kept at every step. If they need too much memory, they are kept at every √n-th of n steps, and the
+steps between are made again, with the same bits, which is checked.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def gradient(
     is that of the side that the step took. `Gradient.switches` counts the steps that are within 1e-9 of such a switch.
 
     Args:
-        worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
+        worlds: with steps of fixed size by `convex`, `semi_implicit`, `rk2` or `rk4`; see docs/gradients.md for what
+            they may contain.
         controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
         loss: function of the states after every step, q (n, steps, nq) and v (n, steps, nv), that returns the losses
             (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers. Or

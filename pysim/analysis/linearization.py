@@ -555,7 +555,8 @@ class _Linearization:
         assert self.period is not None
         step = self.scene.settings.step
         steps = round(self.period / step)
-        if abs(steps * step - self.period) > 1e-9 * self.period:
+        solves_contacts = find_integrator(self.scene.settings.integrator).contacts
+        if not solves_contacts or abs(steps * step - self.period) > 1e-9 * self.period:
             return None
         worlds = Worlds(self.scene, 1)
         return None if refusal(worlds) else (worlds, steps)

@@ -18,6 +18,7 @@ import numpy as np
 
 from pysim.analysis.gradients import Rollout
 from pysim.errors import SimulationError
+from pysim.integrators import find_integrator
 from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
@@ -253,6 +254,8 @@ class _States:
 
 def _frictions(scene: Scene) -> dict[int, str]:
     """Return names of the tree's coordinates that have dry friction, by their numbers among the laws."""
+    if not find_integrator(scene.settings.integrator).contacts:  # their friction remembers nothing
+        return {}
     model = scene.model
     friction = np.concatenate([np.zeros(0), *(joint.friction for joint in model.joints)])
     names = model.tree_velocity_names

@@ -503,8 +503,8 @@ def test_another_scheme_and_events_are_refused_with_their_names(tmp_path: Path) 
 
     path = tmp_path / "smooth.toml"
     smooth = BOX[BOX.index("[[body]]") : BOX.index("[[ground]]")].replace("collision", "visual")
-    path.write_text(smooth + '[simulation]\nintegrator = "rk4"\nstep = 1e-3\n', "utf-8")
-    with pytest.raises(pysim.SimulationError, match='integrator = "rk4"'):
+    path.write_text(smooth + '[simulation]\nintegrator = "dopri5"\nstep = 1e-3\n', "utf-8")
+    with pytest.raises(pysim.SimulationError, match='integrator = "dopri5"'):
         pysim.gradient(pysim.Worlds(path, 1), steps=1, loss=loss)
     event = '[[event]]\nname = "low"\nrelease = ["motor"]\njoint = "knee"\nat = 0.2\n'
     with pytest.raises(pysim.SimulationError, match="events"):

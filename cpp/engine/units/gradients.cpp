@@ -3,15 +3,17 @@
 // clang-format off
 #include "simd/reverse.hpp"  // before the kernels, which call its functions by their qualified names
 // clang-format on
-#include "engine/gradient_operations.hpp"
+#include "engine/convex_gradients.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {
 
 struct GradientTag;
 
-const ContactKernel convex_gradients = &run<PullConvexSteps, simd::Pack<double, PYSIM_WIDTH, GradientTag>>;
-const ContactKernel varied_gradients =
-    &pull_varied_packs<simd::Pack<double, PYSIM_WIDTH, simd::Varied<GradientTag>>>;
+using PullConvexSteps = PullSteps<PulledConvexSteps>;
+
+const GradientKernels convex_gradients = {
+    &run<PullConvexSteps, simd::Pack<double, PYSIM_WIDTH, GradientTag>>,
+    &pull_varied_packs<PullConvexSteps, simd::Pack<double, PYSIM_WIDTH, simd::Varied<GradientTag>>>};
 
 }  // namespace pysim::engine::PYSIM_ISA

@@ -15,78 +15,28 @@
 
 #include "constraints/coordinate_law_product.hpp"
 #include "constraints/projection_product.hpp"
-#include "simd/reverse.hpp"
 #include "stepping/convex/contact_product.hpp"
 #include "stepping/convex/rows_product.hpp"
 #include "stepping/convex/step.hpp"
-#include "stepping/sampled_signals.hpp"
-#include "stepping/step_segments.hpp"
+#include "stepping/taped_step.hpp"
 #include "stepping/velocity_terms_product.hpp"
-#include "tree/model_copy.hpp"
 
 namespace pysim::stepping {
-
-/// Cotangents of a world's state, in and out: q along δ of q ⊕ δ.
-template <class S>
-struct StateCotangents {
-  S *q, *v;        ///< (nv)
-  S* deflections;  ///< (points, 3) of contacts, on the world's axes
-  S* turnings;     ///< (turning points, 3) of angular deflections, on the world's axes
-  S* coordinates;  ///< [coordinates] of deflections of dry friction
-  S* signals;      ///< [Signals::numbers]
-};
-
-/// Sums of cotangents of what acts in a step, out; null for none.
-template <class S>
-struct ParameterCotangents {
-  static constexpr int per_law = constraints::law_numbers;
-
-  S* theta;                  ///< (bodies, ten) of inertias in the engine's frames
-  S* laws;                   ///< (pairs, per_law) in the order of ContactLaw
-  S* numbers;                ///< [count] of numbers in which worlds may differ, but those above
-  SwitchCounts<S> switches;  ///< that the last pass meets
-};
-
-/// Numbers of a copied model on a tape; those in which worlds may differ are inputs.
-template <class S>
-class TapedNumbers {
- public:
-  using N = simd::Reverse<S, true>;
-
-  TapedNumbers(const tree::VariedNumbers& varied, simd::Tape<S>& tape, N* inputs)
-      : varied_(varied), tape_(tape), inputs_(inputs) {}
-
-  void begin(const char*, int) {}
-
-  void operator()(N& to, const S& from) {
-    to = N(from);
-    if (next_ < varied_.count && varied_.place[next_] == at_) {
-      to = inputs_[next_++] = N(from, &tape_, tape_.add_node());
-    }
-    ++at_;
-  }
-
- private:
-  const tree::VariedNumbers& varied_;
-  simd::Tape<S>& tape_;
-  N* const inputs_;
-  std::ptrdiff_t at_ = 0;
-  int next_ = 0;
-};
 
 template <class S>
 class ConvexStepDerivatives;
 
 template <class S>
-class ConvexStepProduct {
+class ConvexStepProduct : public TapedStep<S> {
+  using Base = TapedStep<S>;
+
  public:
   using Real = typename S::Real;
-  using Parameter = typename S::Parameter;
+  using Base::differs;
+  using typename Base::N;
+  using typename Base::Parameter;
+  using typename Base::R;
   using Pair = contact::ContactPair<Parameter>;
-  /// Whether worlds may differ in numbers of the model, which are on the tape.
-  static constexpr bool differs = !std::is_same_v<Parameter, Real>;
-  using R = simd::Reverse<S, differs>;
-  using N = simd::Reverse<S, true>;
 
   /// Memory is taken where `w` is; `system` has signals that the step may change. `varied` are the numbers in
   /// which worlds may differ; null for none.
@@ -95,29 +45,23 @@ class ConvexStepProduct {
                     const tree::VariedNumbers* varied,
                     S h,
                     Workspace<S>& w)
-      : system_(system),
-        model_(system.model),
+      : Base(system, varied, w),
         contacts_(run.contacts),
-        varied_(varied),
         places_(memory_of(run.contacts, system.model.nv)),
         h_(h),
         rounds_(model_.nv, w),
         renewal_{take<S>(w, model_.nv), simd::nowhere<S>()},
-        start_numbers_(take<S>(w, number_count())),
         tree_(model_, nullptr, w),
         step_(system_, run, h, w),
         contact_(run.contacts, step_.deflections_, step_.factor_, step_.problem_, h, w),
         held_(model_, step_.rows_, step_.A_, w),
         rows_(model_, taped_model_, tape_),
-        projection_(model_, w),
-        w_(w) {
+        projection_(model_, w) {
+    w_ = w;
     for (int i = 0; i < model_.nv; ++i) renewal_.delta[i] = all<S>(0);
     step_.free_.rounds = &rounds_;
     step_.problem_.renewal = &renewal_;
   }
-
-  ConvexStepProduct(const ConvexStepProduct&) = delete;
-  ConvexStepProduct& operator=(const ConvexStepProduct&) = delete;
 
   /// Makes the step of a segment, of length h in all lanes, from `start` in `end`, which begins as a copy of
   /// it. Its solution may be known, null if it is not; it is used where no rows hold. The sampled blocks that
@@ -132,7 +76,7 @@ class ConvexStepProduct {
       simd::copy_each<S>(static_cast<const S*>(known->renewal.delta), model_.nv, renewal_.delta);
       renewal_.worlds = known->renewal.worlds;
     }
-    simd::copy_each<S>(static_cast<const S*>(system_.signals.numbers), number_count(), start_numbers_);
+    note_signals();
     const auto good = step_.make(simd::everywhere<S>(), segment.time, end);
     start_ = &start;
     end_ = &end;
@@ -141,12 +85,6 @@ class ConvexStepProduct {
   }
 
   const ContactProduct<S>& contacts() const { return contact_; }
-
-  /// Memory that a step leaves free.
-  Workspace<S> free_memory() const { return w_; }
-
-  /// Whether the tape had room for the step.
-  bool has_room() const { return !tape_.is_full(); }
 
   /// Replaces cotangents at the end by those at the start, and adds to the sums. Returns whether the tape had
   /// room.
@@ -197,13 +135,8 @@ class ConvexStepProduct {
     tape_.pull(begin_free_, begin_end_);
     pull_free_velocity(start_bar, matrix, w);
     for (int i = 0; i < dynamics::step_block_numbers(nv); ++i) seed(base_[i], matrix.base[i]);
-    if constexpr (differs) {
-      for (int i = 0; i < nv; ++i) seed(taped_model_.armature[i], matrix.base[i] + inertia_bar[i]);
-      for (int b = 0; b < model_.bodies; ++b) {
-        auto* const place = taped_model_.constants[b].placement + 9;
-        seed(place[0], places[b].x), seed(place[1], places[b].y), seed(place[2], places[b].z);
-      }
-    }
+    for (int i = 0; i < nv; ++i) inertia_bar[i] += matrix.base[i];
+    seed_numbers(inertia_bar, places);
     tape_.pull(0, begin_free_);
     read_inputs(matrix.q, start_bar, bar, sums);
     return has_room && rows_.has_room();
@@ -211,6 +144,13 @@ class ConvexStepProduct {
 
  private:
   friend class ConvexStepDerivatives<S>;
+
+  using Base::begin_tape, Base::current_, Base::each_users_joint, Base::for_tape, Base::inputs, Base::keep;
+  using Base::model_, Base::move_joint, Base::note_signals, Base::number_, Base::number_count, Base::on_tape;
+  using Base::rates_, Base::read_numbers, Base::record_blocks, Base::seed_gravity, Base::seed_numbers;
+  using Base::seed_signals, Base::seed_state, Base::start_numbers_, Base::still_inputs, Base::system_;
+  using Base::take_inputs_of_signals, Base::tape_, Base::taped_model_, Base::taped_system;
+  using Base::w_;
 
   static constexpr int passes = BodyCotangents<S>::passes;
 
@@ -228,26 +168,9 @@ class ConvexStepProduct {
     return alone;
   }
 
-  int number_count() const { return system_.signals.numbers == nullptr ? 0 : model_.signals->numbers(); }
-
   template <class T>
   static Vec3<T> three(const R* x) {
     return {T(x[0]), T(x[1]), T(x[2])};
-  }
-
-  static simd::Mask<R> on_tape(Mask<S> mask) { return {mask.lanes}; }
-
-  R* inputs(const S* values, int count) { return take_inputs<S, differs>(values, count, tape_, w_); }
-
-  Workspace<R> for_tape() const { return {reinterpret_cast<R*>(w_.next)}; }
-  void keep(const Workspace<R>& used) { w_.next = reinterpret_cast<S*>(used.next); }
-
-  template <class T>
-  T* take_taped(int count) {
-    Workspace<R> w = for_tape();
-    T* const taken = take<T>(w, count);
-    keep(w);
-    return taken;
   }
 
   /// Whether the state that the step found is projected onto loops.
@@ -259,7 +182,6 @@ class ConvexStepProduct {
     time_of_end_ = segment.time + h_;
     start_v_ = tree::full_v(model_, static_cast<const S*>(start.v), w_);
     start_q_ = tree::full_q(model_, static_cast<const S*>(start.q), w_);
-    tape_ = take_tape<S>(w_);
     take_inputs_of_numbers();
     take_inputs_of_state();
     tree_.place(start_q_, start_v_, w_);
@@ -273,7 +195,7 @@ class ConvexStepProduct {
     record_motion();
     begin_states_ = tape_.edges;
     record_states(time);
-    record_blocks(segment);
+    record_blocks(segment, at_end_.q, at_end_.v);
     contact_.begin(twists_, body_, made_passes());
     if (any(renewal_.worlds)) {
       evaluate(1);
@@ -284,14 +206,11 @@ class ConvexStepProduct {
 
   /// The model as functions on the tape read it.
   void take_inputs_of_numbers() {
-    if constexpr (differs) {
-      varied_number_ = take_taped<N>(varied_->count);
-      for (int n = 0; n < varied_->count; ++n) varied_number_[n] = N(all<S>(0));
-      TapedNumbers<S> numbers(*varied_, tape_, varied_number_);
-      tree::ModelCopy<N, S, TapedNumbers<S>> copy(w_, numbers);
-      taped_model_ = copy.of(model_);
+    taped_contacts_ = {};
+    begin_tape([this](auto& copy, auto& numbers) {
+      using Numbers = std::remove_reference_t<decltype(numbers)>;
       constraints::ContactLaw<N> law;  // those of points have inputs of their own
-      const tree::CopyFields<N, S, TapedNumbers<S>> pass = {numbers};
+      const tree::CopyFields<N, S, Numbers> pass = {numbers};
       for (int k = 0; k < contacts_.pairs; ++k) {
         constraints::ContactLaw<N>::visit(pass, law, contacts_.pair[k].law);
       }
@@ -299,8 +218,8 @@ class ConvexStepProduct {
           "coordinates", contacts_.coordinate, contacts_.coordinates);
       taped_contacts_.smooth = copy.template records<tree::Passive>("smooth", contacts_.smooth, model_.nv);
       taped_contacts_.diagonal = copy.numbers("diagonal", contacts_.diagonal, model_.nv);
-    } else {
-      taped_model_ = model_;
+    });
+    if constexpr (!differs) {
       taped_contacts_ = contacts_;
       coordinate_ = contacts_.coordinate;
     }
@@ -308,12 +227,10 @@ class ConvexStepProduct {
 
   void take_inputs_of_state() {
     const int nv = model_.nv;
-    S* const values = take<S>(w_, nv);
-    for (int i = 0; i < nv; ++i) values[i] = all<S>(0);
-    dq_ = inputs(values, nv);
+    dq_ = still_inputs(nv);
     v_ = inputs(start_v_, nv);
-    number_ = inputs(start_numbers_, number_count());
-    theta_ = take_taped<R>(10 * model_.bodies);
+    take_inputs_of_signals();
+    theta_ = this->template take_taped<R>(10 * model_.bodies);
     for (int b = 0; b < model_.bodies; ++b) {
       if (!contacts_.single[b]) continue;  // the free velocity of trees has products of its own
       S inertia[10];
@@ -380,11 +297,9 @@ class ConvexStepProduct {
     base_ = take<R>(w, dynamics::step_block_numbers(nv));
     current_ = take<R>(w, count);
     R* const rate = take<R>(w, system_.states());
-    R* const from = take<R>(w, model_.nq);
-    for (int i = 0; i < model_.nq; ++i) from[i] = R(start_q_[i]);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
-      dynamics::retract<R>(joint.block, joint.blocks, from + joint.q, dq_ + joint.v, q_ + joint.q);
+      move_joint(b, start_q_ + joint.q, dq_ + joint.v, q_ + joint.q);
     }
     for (int i = 0; i < count; ++i) current_[i] = number_[i];
     System<R> system = taped_system(w);
@@ -434,29 +349,15 @@ class ConvexStepProduct {
     });
   }
 
-  template <class Visit>
-  void each_users_joint(const Visit& visit) const {
-    for (int b = 0; b < model_.bodies; ++b) {
-      if (model_.joint[b].reduced_v >= 0) visit(model_.joint[b]);
-    }
-  }
-
-  System<R> taped_system(const Workspace<R>& w) const {
-    System<R> system = {taped_model_, system_.actuation, w, nullptr};
-    system.signals.numbers = system_.signals.numbers == nullptr ? nullptr : current_;
-    system.signals.rate = rates_;
-    return system;
-  }
-
   spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
 
   void record_free_velocity() {
     const int nv = model_.nv;
     const R h(h_), o(all<S>(0));
     const auto moving = rounds_.share > all<S>(0);
-    free_ = take_taped<R>(nv);
-    shift_ = take_taped<R>(nv);
-    momentum_ = take_taped<Force<R>>(model_.bodies);
+    free_ = this->template take_taped<R>(nv);
+    shift_ = this->template take_taped<R>(nv);
+    momentum_ = this->template take_taped<Force<R>>(model_.bodies);
     for (int i = 0; i < nv; ++i) {
       free_[i] = before_[i];
       shift_[i] = o;
@@ -488,8 +389,8 @@ class ConvexStepProduct {
   void record_motion() {
     const int nv = model_.nv;
     const R h(h_);
-    q1_ = take_taped<R>(model_.nq);
-    end_v_ = take_taped<R>(nv);
+    q1_ = this->template take_taped<R>(model_.nq);
+    end_v_ = this->template take_taped<R>(nv);
     const R* const v1 = v1_;
     for (int i = 0; i < model_.nq; ++i) q1_[i] = q_[i];
     for (int b = 0; b < model_.bodies; ++b) {
@@ -535,17 +436,14 @@ class ConvexStepProduct {
       keep(w);
       return end;
     }
-    S* const still = take<S>(w_, model_.reduced_nv);
-    for (int i = 0; i < model_.reduced_nv; ++i) still[i] = all<S>(0);
-    end_dq_ = inputs(still, model_.reduced_nv);
+    end_dq_ = still_inputs(model_.reduced_nv);
     at_end_v_ = inputs(end_->v, model_.reduced_nv);
-    R* const q = take_taped<R>(model_.reduced_nq);
-    each_users_joint([&](const tree::Joint& joint) {
-      const int at = joint.reduced_q;
-      R from[8];
-      for (int i = 0; i < joint.nq; ++i) from[i] = R(end_->q[at + i]);
-      dynamics::retract<R>(joint.block, joint.blocks, from, end_dq_ + joint.reduced_v, q + at);
-    });
+    R* const q = this->template take_taped<R>(model_.reduced_nq);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      move_joint(b, end_->q + joint.reduced_q, end_dq_ + joint.reduced_v, q + joint.reduced_q);
+    }
     return {q, at_end_v_};
   }
 
@@ -565,17 +463,9 @@ class ConvexStepProduct {
     end_states<R>(system, R(time), R(h_), end.q, end.v, mean, number_, w);
   }
 
-  /// Numbers that sampled blocks hold from the end on.
-  void record_blocks(const StepSegment<S>& segment) {
-    if (segment.due == 0) return;
-    Workspace<R> w = for_tape();
-    const SignalPoint<R> at(taped_model_, R(segment.end), at_end_.q, at_end_.v, current_, w);
-    run_blocks<R>(at, segment.due, [&](int block) { return on_tape(segment.is_due(block)); }, current_, w);
-  }
-
   /// Takes cotangents of the signals back to the state at the end.
   void pull_states(const StateCotangents<S>& bar) const {
-    for (int i = 0; i < number_count(); ++i) seed(current_[i], bar.signals[i]);
+    seed_signals(bar);
     tape_.pull(begin_states_);
     for (int i = 0; projects() && i < model_.reduced_nv; ++i) {
       bar.q[i] += take_cotangent(end_dq_[i]);
@@ -612,11 +502,8 @@ class ConvexStepProduct {
 
   void seed_end(const StateCotangents<S>& bar) const {
     each_users_joint([&](const tree::Joint& joint) {
-      S at[8] = {}, q_bar[8] = {};
-      for (int i = 0; i < joint.nq; ++i) at[i] = q1_[joint.q + i].value;
-      seed_joint<S>(joint, at, bar.q + joint.reduced_v, q_bar);
-      for (int i = 0; i < joint.nq; ++i) seed(q1_[joint.q + i], q_bar[i]);
-      for (int i = 0; i < joint.nv; ++i) seed(end_v_[joint.v + i], bar.v[joint.reduced_v + i]);
+      const int q = joint.reduced_v;
+      seed_state(joint, q1_ + joint.q, end_v_ + joint.v, bar.q + q, bar.v + q);
     });
   }
 
@@ -804,9 +691,7 @@ class ConvexStepProduct {
               nullptr,
               nullptr,
               gravity_bar);
-    if constexpr (differs) {
-      for (int i = 0; i < 3; ++i) seed(taped_model_.gravity[i], gravity_bar[i]);
-    }
+    seed_gravity(gravity_bar);
   }
 
   void read_inputs(const S* q_bar,
@@ -820,46 +705,35 @@ class ConvexStepProduct {
       bar.q[users.own] = fma(ratio, q_bar[i] + take_cotangent(dq_[i]), bar.q[users.own]);
       bar.v[users.own] = fma(ratio, start_bar[i] + take_cotangent(v_[i]), bar.v[users.own]);
     }
-    for (int i = 0; i < number_count(); ++i) bar.signals[i] = take_cotangent(number_[i]);
     for (int i = 0; i < 10 * model_.bodies; ++i) {
       if (!contacts_.single[i / 10]) continue;
       const S own = take_cotangent(theta_[i]);
       if (sums.theta != nullptr) sums.theta[i] += own;
     }
-    if constexpr (differs) {
-      for (int n = 0; n < varied_->count; ++n) sums.numbers[n] += take_cotangent(varied_number_[n]);
-    }
+    read_numbers(bar, sums);
   }
 
-  System<S> system_;
-  const ModelOf<S>& model_;
   const contact::Contacts<Parameter>& contacts_;
-  const tree::VariedNumbers* const varied_;
   const ContactMemory places_;
   const S h_;
   VelocityRounds<S> rounds_;
   contact::Renewal<S> renewal_;
-  S* const start_numbers_;  ///< of the signals; a step takes the memory behind it
   dynamics::TreeProduct<S> tree_;
   ConvexStep<S> step_;
   ContactProduct<S> contact_;
   HeldRowsProduct<S, differs> held_;
   constraints::RowProduct<S, differs> rows_;
   constraints::ProjectionProduct<S, differs> projection_;
-  Workspace<S> w_;
   const ContactState<S>*start_ = nullptr, *end_ = nullptr;
   S time_of_end_;
   const S *start_q_ = nullptr, *start_v_ = nullptr;
 
-  simd::Tape<S> tape_;
-  int begin_free_ = 0, begin_end_ = 0, begin_states_ = 0;  ///< places on the tape
-  ModelOf<R> taped_model_;
+  int begin_free_ = 0, begin_end_ = 0, begin_states_ = 0;         ///< places on the tape
   contact::Contacts<typename R::Parameter> taped_contacts_ = {};  ///< their forces of joints
   const constraints::CoordinateLaw<typename R::Parameter>* coordinate_;
-  N* varied_number_ = nullptr;
-  R *dq_, *v_, *number_, *theta_;
+  R *dq_, *v_, *theta_;
   R *before_, *rate_, *rate_change_, *share_, *v1_;
-  R *q_, *tau_, *base_, *current_, *rates_ = nullptr;
+  R *q_, *tau_, *base_;
   R *free_, *shift_, *q1_, *end_v_;
   UsersState at_end_ = {};                           ///< projected
   const R *end_dq_ = nullptr, *at_end_v_ = nullptr;  ///< displacement of q there, and v, that are inputs

@@ -1,0 +1,235 @@
+// Products of the derivatives of accelerations with cotangents: v̇ is one operation on a tape, which goes back
+// by one solution and one product of inverse dynamics.
+//
+//     r = τ + Eᵀ (passive − RNEA(q, v, E v̇)) = 0        q, v of the tree, E of mimic joints, 1 without
+//
+//     λ = (Eᵀ M E)⁻¹ a̅        τ̅ = λ        f̅ = E λ of passive forces and −RNEA
+//
+// τ and passive forces are on the tape, and so is r, with numbers of inverse dynamics as inputs; their
+// cotangents go through rnea_product.hpp. Schemes are run with numbers on the tape, whose accelerations are
+// these (system.hpp): the derivatives of a step are those of its own text.
+#pragma once
+
+#include "dynamics/loaded_factor.hpp"
+#include "dynamics/retract_product.hpp"
+#include "dynamics/rnea_product.hpp"
+#include "stepping/step_cotangents.hpp"
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+using spatial::Vec3;
+
+/// Sums of cotangents of the numbers of a model that accelerations read beside those on the tape; null for
+/// none.
+template <class S>
+struct AccelerationCotangents {
+  S* theta;         ///< (bodies, ten)
+  S* armature;      ///< (nv)
+  Vec3<S>* places;  ///< [bodies] of joints in their parents
+  S (&gravity)[3];
+};
+
+/// One evaluation, whose numbers stay in memory.
+template <class S, bool n>
+class TapedAcceleration {
+ public:
+  using R = simd::Reverse<S, n>;
+
+  TapedAcceleration(const ModelOf<S>& model, Workspace<S>& w)
+      : model_(model),
+        tree_(model, nullptr, w),
+        factor_(model, w),
+        reduced_(dynamics::take_symmetric<S>(model.mimic ? model.reduced_nv : 0, w)),
+        q_(take<R>(w, model.nq)),
+        v_(take<R>(w, model.nv)),
+        rate_(take<R>(w, model.nv)),
+        inverse_(take<R>(w, model.nv)),
+        rest_(take<R>(w, model.reduced_nv)),
+        result_(take<R>(w, model.reduced_nv)),
+        v_value_(take<S>(w, model.nv)),
+        rate_value_(take<S>(w, model.nv)) {}
+
+  /// Sets v̇ (reduced nv) at q and v of the user, and records r. `system` has numbers on the tape.
+  void record(const System<R>& system, simd::Tape<S>& tape, R time, const R* q, const R* v, R* a) {
+    const ModelOf<R>& taped = system.model;
+    Workspace<R> w = system.workspace;
+    R* const tau = take<R>(w, model_.reduced_nv);
+    const R* const full_q = tree::full_q(taped, q, w);
+    const R* const full_v = tree::full_v(taped, v, w);
+    for (int i = 0; i < model_.nq; ++i) q_[i] = full_q[i];
+    for (int i = 0; i < model_.nv; ++i) v_[i] = full_v[i];
+    system.actuate(time, q, v, tau, w);
+    const R* passive = nullptr;
+    if (has_passive(model_)) {
+      R* const forces = take<R>(w, model_.nv);
+      dynamics::passive_forces(taped, full_q, full_v, forces, w);
+      passive = forces;
+    }
+    solve(q, v, tau, {reinterpret_cast<S*>(w.next)});
+    for (int i = 0; i < model_.reduced_nv; ++i) a[i] = R(result_[i].value);
+    const R* const full_a = tree::full_v(taped, static_cast<const R*>(a), w);
+    for (int i = 0; i < model_.nv; ++i) rate_[i] = full_a[i];
+    invert({reinterpret_cast<S*>(w.next)});
+    begin_ = tape.edges;
+    R* const left = take<R>(w, model_.nv);
+    for (int i = 0; i < model_.nv; ++i) {
+      inverse_[i] = R(inverse_[i].value, &tape, tape.add_node());
+      left[i] = passive == nullptr ? -inverse_[i] : passive[i] - inverse_[i];
+    }
+    const R* const rest = tree::reduced_forces(taped, static_cast<const R*>(left), w);
+    for (int i = 0; i < model_.reduced_nv; ++i) rest_[i] = tau[i] + rest[i];
+    end_ = tape.edges;
+    for (int i = 0; i < model_.reduced_nv; ++i) {
+      a[i] = result_[i] = R(result_[i].value, &tape, tape.add_node());
+    }
+  }
+
+  /// Takes cotangents of v̇ back to what the tape had before, after `later` operations have gone back.
+  void pull(const simd::Tape<S>& tape, int later, const AccelerationCotangents<S>& sums, Workspace<S> w) {
+    const S o = all<S>(0);
+    const int nv = model_.nv;
+    tape.pull(end_, later);
+    S *const bar = take<S>(w, model_.reduced_nv), *const q_bar = take<S>(w, nv),
+             *const v_bar = take<S>(w, nv), *const rate_bar = take<S>(w, nv), *const f = take<S>(w, nv);
+    for (int i = 0; i < model_.reduced_nv; ++i) bar[i] = tree::take_cotangent(result_[i]);
+    apply_inverse(bar);
+    for (int i = 0; i < model_.reduced_nv; ++i) tree::seed(rest_[i], bar[i]);
+    tape.pull(begin_, end_);
+    for (int i = 0; i < nv; ++i) {
+      f[i] = tree::take_cotangent(inverse_[i]);
+      q_bar[i] = v_bar[i] = rate_bar[i] = o;
+      sums.armature[i] = fma(f[i], rate_value_[i], sums.armature[i]);
+    }
+    tree_.gather_places(sums.places);
+    tree_.add(
+        v_value_, rate_value_, f, true, q_bar, v_bar, rate_bar, sums.theta, nullptr, nullptr, sums.gravity);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      S at[8] = {}, number_bar[8] = {};
+      for (int i = 0; i < joint.nq; ++i) at[i] = q_[joint.q + i].value;
+      dynamics::seed_joint<S>(joint, at, q_bar + joint.v, number_bar);
+      for (int i = 0; i < joint.nq; ++i) tree::seed(q_[joint.q + i], number_bar[i]);
+    }
+    for (int i = 0; i < nv; ++i) {
+      tree::seed(v_[i], v_bar[i]);
+      tree::seed(rate_[i], rate_bar[i]);
+    }
+  }
+
+  int begin() const { return begin_; }
+
+ private:
+  /// v̇ as a step computes it, and the factor of the inertia.
+  void solve(const R* q, const R* v, const R* tau, Workspace<S> w) {
+    const auto values = [&w](const R* x, int count) {
+      S* const to = take<S>(w, count);
+      for (int i = 0; i < count; ++i) to[i] = x[i].value;
+      return static_cast<const S*>(to);
+    };
+    const S *const at = values(q, model_.reduced_nq), *const speed = values(v, model_.reduced_nv);
+    S* const a = take<S>(w, model_.reduced_nv);
+    const spatial::Force<S>* const unloaded = nullptr;
+    constraints::acceleration<S>(model_, at, speed, values(tau, model_.reduced_nv), unloaded, true, a, w);
+    for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(a[i]);
+  }
+
+  /// Forces of inverse dynamics at v̇, with the tree placed and its inertia factored.
+  void invert(Workspace<S> w) {
+    const int nv = model_.nv;
+    S *const q = take<S>(w, model_.nq), *const tau = take<S>(w, nv),
+             *const nothing = take<S>(w, dynamics::step_block_numbers(nv));
+    for (int i = 0; i < model_.nq; ++i) q[i] = q_[i].value;
+    for (int i = 0; i < nv; ++i) {
+      v_value_[i] = v_[i].value;
+      rate_value_[i] = rate_[i].value;
+    }
+    for (int i = 0; i < dynamics::step_block_numbers(nv); ++i) nothing[i] = all<S>(0);
+    const spatial::Force<S>* const unloaded = nullptr;
+    dynamics::rnea<S>(model_, q, v_value_, rate_value_, unloaded, tau, w);
+    for (int i = 0; i < nv; ++i) inverse_[i] = R(tau[i]);
+    tree_.place(q, v_value_, w);
+    if (model_.mimic) {
+      dynamics::factor_reduced<S>(model_, q, nullptr, reduced_, w);
+    } else {
+      factor_.move(q, v_value_, w);
+      factor_.unload();
+      factor_.factor(nothing);
+    }
+  }
+
+  /// x ← (Eᵀ M E)⁻¹ x.
+  void apply_inverse(S* x) {
+    if (model_.mimic) return reduced_.apply(x);
+    factor_.apply_inverse(x, x);
+  }
+
+  const ModelOf<S>& model_;
+  dynamics::TreeProduct<S> tree_;
+  dynamics::LoadedFactor<S> factor_;
+  dynamics::SymmetricFactor<S> reduced_;
+  R *const q_, *const v_, *const rate_;             ///< of the tree
+  R *const inverse_, *const rest_, *const result_;  ///< RNEA, r and v̇
+  S *const v_value_, *const rate_value_;
+  int begin_ = 0, end_ = 0;  ///< operations of r
+};
+
+/// Accelerations of one step, in their order.
+template <class S, bool n>
+class TapedAccelerations<simd::Reverse<S, n>> {
+ public:
+  using R = simd::Reverse<S, n>;
+  static constexpr int most = 4;  ///< of a step
+
+  TapedAccelerations(const ModelOf<S>& model, simd::Tape<S>& tape, Workspace<S>& w)
+      : tape_(tape),
+        evaluation_{{model, w}, {model, w}, {model, w}, {model, w}},
+        theta_(take<R>(w, std::ptrdiff_t{10} * model.bodies)) {}
+
+  TapedAccelerations(const TapedAccelerations&) = delete;
+  TapedAccelerations& operator=(const TapedAccelerations&) = delete;
+
+  /// Takes inertias of bodies that move freely as inputs: steps read them beside accelerations.
+  void begin(const ModelOf<S>& model) {
+    for (int b = 0; b < model.bodies; ++b) {
+      const bool is_free = model.joint[b].shape == tree::Shape::free;
+      for (int i = 10 * b; i < 10 * (b + 1); ++i) {
+        const S value = all<S>(model.constants[b].inertia[i - 10 * b]);
+        theta_[i] = is_free ? R(value, &tape_, tape_.add_node()) : R(value);
+      }
+    }
+  }
+
+  void accelerate(const System<R>& system, R time, const R* q, const R* v, R* a) {
+    evaluation_[count_++].record(system, tape_, time, q, v, a);
+  }
+
+  spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
+
+  /// Takes cotangents of all numbers on the tape back to its inputs, and adds to the sums.
+  void pull(const AccelerationCotangents<S>& sums, Workspace<S> w) {
+    int later = tape_.edges;
+    for (int k = count_ - 1; k >= 0; --k) {
+      evaluation_[k].pull(tape_, later, sums, w);
+      later = evaluation_[k].begin();
+    }
+    tape_.pull(0, later);
+  }
+
+  /// Adds what steps read of inertias to `theta` (bodies, ten), null for none.
+  void read(int bodies, S* theta) const {
+    for (int i = 0; i < 10 * bodies; ++i) {
+      if (theta_[i].is_constant()) continue;
+      const S bar = tree::take_cotangent(theta_[i]);
+      if (theta != nullptr) theta[i] += bar;
+    }
+  }
+
+ private:
+  simd::Tape<S>& tape_;
+  TapedAcceleration<S, n> evaluation_[most];
+  R* const theta_;
+  int count_ = 0;
+};
+
+}  // namespace pysim::stepping

@@ -1,0 +1,276 @@
+"""Gradients through steps of explicit schemes.
+
+Oracles: the best of central differences of sixth order, of five sizes, of the engine's own steps; differences along
+one motion through ten thousand steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.typing import Array
+from pysim.worlds.loading import compile_scene
+from tests.analysis.test_gradients import HOPPER, SMOOTH, WEIGHTS, Rollout, by_parameter, error
+from tests.analysis.test_sampled_gradients import ARM, JOINTS, Later, New
+from tests.elements.blocks import table
+from tests.oracles.mechanisms import MOVING, random_tree
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and periods
+SCHEMES = ["semi_implicit", "rk2", "rk4"]
+FLYING = HOPPER[HOPPER.index("[[body]]") : HOPPER.index("[[ground]]")].replace(
+    "collision", "visual"
+)
+
+
+def scene_of(folder: Path, text: str, scheme: str, step: float = 2e-3) -> pysim.Scene:
+    path = folder / "scene.toml"
+    run = f'[simulation]\nintegrator = "{scheme}"\nstep = {step}\nduration = 1.0\n'
+    path.write_text(text + run, "utf-8")
+    return pysim.load_scene(path)
+
+
+def thrown(scene: pysim.Scene) -> tuple[Array, Array]:
+    rng = np.random.default_rng(3)
+    q = scene.model.integrate(scene.state.q, rng.normal(0, 0.5, scene.model.nv))
+    return q, rng.normal(0, 2.0, scene.model.nv)
+
+
+def by_start(found: pysim.Gradient) -> Array:
+    return np.concatenate([found.q[0], found.v[0]])
+
+
+@pytest.mark.parametrize("mimic", [False, True])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_random_tree_has_the_gradient_of_differences(
+    scheme: str, mimic: bool, tmp_path: Path
+) -> None:
+    """Of every joint, with springs, dampers, dry friction and stops."""
+    body = (
+        '[[body]]\nname = "b"\nmass = 1.0\n[[joint]]\nname = "j"\ntype = "prismatic"\nchild = "b"\n'
+    )
+    spec = scene_of(tmp_path, body, scheme, 1e-3).spec
+    for seed in range(3):
+        rng = np.random.default_rng([20, seed])
+        kinds = [str(kind) for kind in rng.permutation(MOVING)]
+        tree = random_tree(rng, kinds, passive=True, mimic=mimic)
+        scene = compile_scene(replace(spec, model=tree))
+        rollout = Rollout(scene, *thrown(scene), 4)
+        assert error(by_start(rollout.gradient()), rollout.by_start()) < SMOOTH
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_hopper_in_flight_has_the_gradient_of_differences(scheme: str, tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, FLYING, scheme)
+    controls = np.random.default_rng(4).normal(0, 0.2, (1, 20, 1))
+    rollout = Rollout(scene, *thrown(scene), 20, controls)
+    found = rollout.gradient()
+    assert error(by_start(found), rollout.by_start()) < SMOOTH
+    assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_gradient_by_numbers_is_that_of_differences(scheme: str, tmp_path: Path) -> None:
+    spring = "friction = 0.05\ndamping = 0.02\nstiffness = 1.5\nrest = 0.1\n"
+    text = FLYING.replace("friction = 0.05\n", spring)
+    text = text.replace(
+        "xy = 0.002 }", "xy = 2e-3, yz = 1e-3, xz = -1e-3 }\ncom = [0.03, -0.02, 0.04]"
+    )
+    scene = scene_of(tmp_path, text, scheme)
+    controls = np.random.default_rng(4).normal(0, 0.2, (1, 20, 1))
+    rollout = Rollout(scene, *thrown(scene), 20, controls)
+    paths = [
+        *(f"body.trunk.{key}" for key in ("mass", "com", "inertia")),
+        *("body.shank.mass", "body.shank.com"),
+        *(f"joint.hip.{key}" for key in ("stiffness", "damping")),
+        *(f"joint.knee.{key}" for key in ("armature", "friction", "damping", "stiffness", "rest")),
+        *(f"actuator.motor.{key}" for key in ("kp", "kd", "force_range")),
+        "gravity",
+    ]
+    found = rollout.gradient(by=paths).parameters
+    for path in paths:
+        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+
+
+@pytest.mark.parametrize("period", [6e-3, 5e-3, 0.7e-3])  # some divide steps of 2 ms
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_sampled_controller_and_states_of_elements_have_the_gradient_of_differences(
+    scheme: str, period: float, tmp_path: Path
+) -> None:
+    own = {"period": period}
+    text = ARM + table("sensor", name="read", type="coordinates", coordinates=JOINTS, **own)
+    text += table("controller", name="late", type="delay", inputs=["read.q"], periods=2, **own)
+    gains = {"kp": [30.0, 12.0], "kd": [1.5, 0.4]}
+    inputs = ["target", "late", "read.v"]
+    text += table("controller", name="pd", type="pd", inputs=inputs, **gains, **own)
+    text += table("controller", name="slow", type="low_pass", inputs=["pd"], time_constant=8e-3)
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="slow")
+    scene = scene_of(tmp_path, text, scheme)
+    controls = np.random.default_rng(2).normal(0, 0.3, (1, 12, 2))
+    rollout = Later(scene, scene.state.q, np.array([0.5, -0.8]), 12, controls)
+    found = rollout.gradient()
+    assert error(by_start(found), rollout.by_start()) < SMOOTH
+    assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH
+    if period != 5e-3:
+        return
+    paths = ["controller.pd.kp", "controller.slow.time_constant", "body.lower.mass"]
+    rollout = New(scene, scene.state.q, scene.state.v, 12, controls)
+    of_paths = rollout.gradient(by=paths).parameters
+    for path in paths:
+        assert error(np.atleast_1d(of_paths[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_inverse_dynamics_of_controllers_have_the_gradient_of_differences(
+    scheme: str, tmp_path: Path
+) -> None:
+    text = ARM + table("controller", name="hold", type="gravity_compensation", share=0.8)
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="hold")
+    scene = scene_of(tmp_path, text, scheme)
+    rollout = Later(scene, scene.state.q, np.array([0.5, -0.8]), 12)
+    paths = ["body.lower.mass", "body.lower.com", "gravity"]
+    found = rollout.gradient(by=paths)
+    assert error(by_start(found), rollout.by_start()) < SMOOTH
+    for path in paths:
+        own = np.atleast_1d(found.parameters[path][0])
+        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
+
+
+PENDULUM = """
+[[body]]
+name = "bob"
+mass = 1.3
+inertia = { xx = 0.02, yy = 0.03, zz = 0.01 }
+[[joint]]
+name = "turn"
+type = "revolute"
+axis = [0, 1, 0]
+child = "hub"
+[[body]]
+name = "hub"
+mass = 0.2
+inertia = { xx = 0.002, yy = 0.003, zz = 0.001 }
+[[joint]]
+name = "along"
+type = "prismatic"
+axis = [0, 0, 1]
+parent = "hub"
+child = "bob"
+stiffness = 300.0
+rest = -0.5
+start = -0.5
+"""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_products_with_the_jacobian_of_ten_thousand_steps_and_with_its_transpose_agree(
+    scheme: str, tmp_path: Path
+) -> None:
+    """⟨λ, J x⟩ = ⟨Jᵀλ, x⟩, with J x from A of every step."""
+    scene = scene_of(tmp_path, PENDULUM, scheme, 1e-3)
+    rng = np.random.default_rng(6)
+    worlds = pysim.Worlds(scene)
+    worlds.v[:] = [0.8, 0.4]
+    weights, x = rng.normal(size=(2, 4))
+    steps = 10_000
+
+    def loss(q: Array, v: Array) -> tuple[float, Array, Array]:
+        by_q, by_v = np.zeros_like(q), np.zeros_like(v)
+        by_q[-1], by_v[-1] = weights[:2], weights[2:]
+        return 0.0, by_q, by_v
+
+    found = pysim.gradient(worlds, steps=steps, loss=loss)
+    nodes = pysim.Worlds(scene, 1000)
+    moved = x
+    for _ in range(steps // 1000):
+        for k in range(1000):
+            nodes.q[k], nodes.v[k] = worlds.q, worlds.v
+            worlds.step(steps=1)
+        for A in pysim.step_derivatives(nodes).A:
+            moved = A @ moved
+    transposed = np.concatenate([found.q, found.v])
+    size = np.linalg.norm(weights) * np.linalg.norm(moved)
+    assert abs(weights @ moved - transposed @ x) <= 1e-10 * size
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_world_has_the_same_bits_alone_and_among_others(scheme: str, tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, FLYING, scheme)
+    rng = np.random.default_rng(5)
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    many = pysim.Worlds(scene, 64)
+    many.v[:] = rng.normal(size=many.v.shape)
+    by = ["body.trunk.mass", "actuator.motor.kp"]
+    found = pysim.gradient(many, steps=10, loss=loss, by=by)
+    parts = pysim.gradient(many, steps=10, loss=loss, by=by, memory=0)
+    assert np.array_equal(found.v, parts.v)
+    for size in (1, 7):
+        few = pysim.Worlds(scene, size)
+        few.v[:] = many.v[-size:]
+        own = pysim.gradient(few, steps=10, loss=loss, by=by)
+        assert np.array_equal(own.q, found.q[-size:])
+        assert np.array_equal(own.v, found.v[-size:])
+        assert np.array_equal(own.loss, found.loss[-size:])
+        for path in by:
+            assert np.array_equal(own.parameters[path], found.parameters[path][-size:])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_states_of_elements_and_held_numbers_are_states_of_a_step(
+    scheme: str, tmp_path: Path
+) -> None:
+    own = {"period": 5e-3}
+    text = ARM + table("sensor", name="read", type="coordinates", coordinates=JOINTS, **own)
+    gains = {"kp": [30.0, 12.0], "kd": [1.5, 0.4]}
+    inputs = ["target", "read.q", "read.v"]
+    text += table("controller", name="pd", type="pd", inputs=inputs, **gains, **own)
+    text += table("controller", name="slow", type="low_pass", inputs=["pd"], time_constant=8e-3)
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="slow")
+    scene = scene_of(tmp_path, text, scheme)
+    worlds = pysim.Worlds(scene, 1)
+    worlds.step(steps=5)
+    saved = worlds.save()
+    found = pysim.step_derivatives(worlds, steps=4)
+    signals = scene.signals
+    assert signals is not None
+    places = [*range(len(signals.state_names)), *signals.held_states]
+    assert found.states[4:] == (*signals.state_names, *signals.held_states.values())
+    assert found.row_by_row == f'integrator = "{scheme}"'
+    size, count = 1e-4, len(found.states)
+    for i in range(count):
+        change = np.zeros(count)
+        for k, weight in WEIGHTS.items():
+            worlds.load(saved)
+            move = k * size * np.eye(count)[i]
+            worlds.q[0] += move[:2]
+            worlds.v[0] += move[2:4]
+            worlds._records.signals[0, places] += move[4:]
+            worlds.step(steps=4)
+            ends = worlds.q[0], worlds.v[0], worlds._records.signals[0, places]
+            change += weight * np.concatenate(ends) / 60 / size
+        assert np.abs(found.A[0, :, i] - change).max() < 1e-7
+
+
+def test_parts_without_derivatives_are_refused_with_their_names(tmp_path: Path) -> None:
+    def reason(text: str, scheme: str) -> str:
+        worlds = pysim.Worlds(scene_of(tmp_path, text, scheme), 1)
+        with pytest.raises(pysim.SimulationError) as refused:
+            pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+        return str(refused.value)
+
+    assert 'worlds with integrator = "dopri5" have no' in reason(FLYING, "dopri5")
+    loop = '[[loop]]\nname = "tip"\ntype = "ball"\na = "lower"\nb = "world"\n'
+    loop += "at_a = { xyz = [0, 0, -0.4] }\nat_b = { xyz = [0, 0, -0.7] }\n"
+    ties = 'loops, couplings or prescribed motions under integrator = "rk4"'
+    assert ties in reason(ARM.replace("[0.2, 1, 0]", "[0, 1, 0]") + loop, "rk4")
+    box = FLYING.replace("visual", "collision") + "[[ground]]\nplane = { normal = [0, 0, 1] }\n"
+    assert 'contacts under integrator = "semi_implicit"' in reason(box, "semi_implicit")
+    imu = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
+    assert "sampled blocks that read accelerations or wrenches" in reason(ARM + imu, "rk4")
