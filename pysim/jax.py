@@ -68,7 +68,7 @@ def rollout(
     count: Any = controls.shape[-2] if controls is not None else steps
     kind = jnp.result_type(float)
     leading = worlds.q.shape[:-1]
-    shapes = [(count, worlds.q.shape[-1]), (count, worlds.v.shape[-1])]
+    shapes: list[tuple[int, ...]] = [(count, worlds.q.shape[-1]), (count, worlds.v.shape[-1])]
     rows = SignalRows(worlds, signals)
     shapes += [rows.shape(name, count) for name in rows.signals]
     ends = tuple(jax.ShapeDtypeStruct((*leading, *shape), kind) for shape in shapes)

@@ -203,4 +203,41 @@ void name_wrenches(const ModelOf<S>& model, const Rows<S>& r) {
   }
 }
 
+/// Scales of the rows of loops in G = J M⁻¹ Jᵀ: 1/√ of the largest diagonal among the related rows, those of
+/// the same loop that constrain positions, or that constrain rotations; a row of rounding alone stays small.
+/// `diagonal(i)` is that of row i, `possible(i)` one that a row without relatives could have.
+template <class S, class Diagonal, class Possible>
+void scale_loop_rows(const ModelOf<S>& model,
+                     const Rows<S>& rows,
+                     const Diagonal& diagonal,
+                     const Possible& possible,
+                     S* scale) {
+  const S o = all<S>(0), one = all<S>(1);
+  for (int k = 0; k < model.loops; ++k) {
+    const Loop& loop = model.loop[k];
+    S of_positions = o, of_turns = o, positions = o;
+    for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+      const S size = diagonal(i);
+      const auto position = holds_position(rows.W[i]);
+      of_positions = max(of_positions, select(position, size, o));
+      of_turns = max(of_turns, select(position, o, size));
+      positions += number(position);
+    }
+    const S turns = all<S>(static_cast<typename S::Real>(loop.rows)) - positions;
+    for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+      const auto position = holds_position(rows.W[i]);
+      const S relatives = select(position, positions, turns);
+      if (none(relatives == one)) continue;
+      const S could = select(relatives == one, possible(i), o);
+      of_positions = max(of_positions, select(position, could, o));
+      of_turns = max(of_turns, select(position, o, could));
+    }
+    const S position = one / sqrt(of_positions);
+    const S turn = any(of_turns > o) ? one / sqrt(of_turns) : o;
+    for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+      scale[i] = select(holds_position(rows.W[i]), position, turn);
+    }
+  }
+}
+
 }  // namespace pysim::constraints

@@ -99,40 +99,15 @@ struct Delassus {
     }
   }
 
-  /// 1/√ of the largest diagonal among the related rows: rows of the same loop that constrain positions, or
-  /// that constrain rotations. A row without relatives is scaled by the largest diagonal possible there.
+  /// See `scale_loop_rows`. A row without relatives is scaled by the largest diagonal possible there.
   void scale(const MechanismFactor<S>& factor) {
     const auto& model = factor.model;
-    const S o = all<S>(0), one = all<S>(1);
     for (int i = 0; i < model.couplings; ++i) {
       const int row = model.coupling[i].row;
-      G.scale[row] = one / sqrt(G.A[row * G.n + row]);
+      G.scale[row] = all<S>(1) / sqrt(G.A[row * G.n + row]);
     }
-    for (int k = 0; k < model.loops; ++k) {
-      const Loop& loop = model.loop[k];
-      S of_positions = o, of_turns = o, positions = o;
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        const S size = G.A[i * G.n + i];
-        const auto position = holds_position(rows.W[i]);
-        of_positions = max(of_positions, select(position, size, o));
-        of_turns = max(of_turns, select(position, o, size));
-        positions += number(position);
-      }
-      const S turns = all<S>(static_cast<typename S::Real>(loop.rows)) - positions;
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        const auto position = holds_position(rows.W[i]);
-        const S relatives = select(position, positions, turns);
-        if (none(relatives == one)) continue;
-        const S could = select(relatives == one, attainable(factor, i), o);
-        of_positions = max(of_positions, select(position, could, o));
-        of_turns = max(of_turns, select(position, o, could));
-      }
-      const S position = one / sqrt(of_positions);
-      const S turn = any(of_turns > o) ? one / sqrt(of_turns) : o;
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        G.scale[i] = select(holds_position(rows.W[i]), position, turn);
-      }
-    }
+    const auto possible = [&](int i) { return attainable(factor, i); };
+    scale_loop_rows(model, rows, [this](int i) { return G.A[i * G.n + i]; }, possible, G.scale);
   }
 
   /// Approximate diagonal that a row at the place of row i could have.

@@ -96,10 +96,14 @@ class VelocityRows {
       solve(static_cast<const S*>(K_ + i * n), X_ + i * n);
       G_.first[i] = 0;
       for (int j = 0; j <= i; ++j) G_.A[i * count_ + j] = times(K_ + i * n, X_ + j * n);
-      const S diagonal = G_.A[i * count_ + i], o = all<S>(0), e = all<S>(1);
-      G_.scale[i] = select(diagonal > o, e / sqrt(select(diagonal > o, diagonal, e)), o);
     }
-    S residual = all<S>(0);
+    const S o = all<S>(0), e = all<S>(1);
+    const auto diagonal = [this](int i) { return G_.A[i * count_ + i]; };
+    for (int i = 0; i < count_; ++i) {
+      G_.scale[i] = select(diagonal(i) > o, e / sqrt(select(diagonal(i) > o, diagonal(i), e)), o);
+    }
+    scale_loop_rows(model_, rows_, diagonal, diagonal, G_.scale);
+    S residual = o;
     for (int i = 0; i < rows_.count; ++i) residual = max(residual, abs(rows_.g[i]));
     G_.factorise(residual, simd::nowhere<S>(), nullptr);
   }

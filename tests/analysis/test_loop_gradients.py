@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pysim
 from pysim.loops.constraints import constraints
 from pysim.typing import Array
 from tests.analysis.test_gradients import WEIGHTS, Rollout, by_parameter, error
 from tests.elements.blocks import table
+from tests.loops.leg_mechanisms import two_legs
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 SIZES = 10.0 ** np.array([-2.0, -2.5, -3.0, -4.0, -5.0, -6.0])
@@ -113,6 +115,37 @@ def started(scene: pysim.Scene, seed: int, speed: float = 0.5) -> tuple[Array, A
     """Return a random closed start."""
     rng = np.random.default_rng(seed)
     return closed(scene, scene.state.q, scene.state.v + rng.normal(0, speed, scene.model.nv), 0.0)
+
+
+def test_a_row_that_rounding_makes_has_no_part_in_derivatives(tmp_path: Path) -> None:
+    """Legs whose loops have a row too many, but for a tilt of 1e-10; the base is displaced, which turns nothing."""
+    path = tmp_path / "legs.toml"
+    path.write_text(two_legs(tilt=1e-10, step=2e-3, integrator="convex"), "utf-8")
+    scene = pysim.load_scene(path)
+    q, v = started(scene, 5)
+    rollout = Rollout(scene, q, v, 3)
+    found = rollout.gradient()
+    sizes = (1e-2, 1e-3, 1e-4, 1e-5)
+    units = np.concatenate([np.outer(list(WEIGHTS), unit) for unit in np.eye(scene.model.nv)])
+    by_v = [
+        rollout.values(np.tile(q, (len(units), 1)), v + size * units, None).reshape(
+            -1, len(WEIGHTS)
+        )
+        @ np.array(list(WEIGHTS.values()))
+        / (60 * size)
+        for size in sizes
+    ]
+    assert error(found.v[0], by_v) < SMOOTH
+    places = np.tile(q, (2, 1))
+    places[:, :3] += [[1e-3, 2e-3, 3e-3], [-1e-3, -2e-3, -3e-3]]
+    moved = rollout.values(places, np.tile(v, (2, 1)), None)
+    along = rotation_of(q[3:7]).T @ [1e-3, 2e-3, 3e-3]
+    assert abs(found.q[0, :3] @ along - (moved[0] - moved[1]) / 2) < 1e-11
+
+
+def rotation_of(quaternion: Array) -> Array:
+    """Return the matrix of a quaternion (x, y, z, w)."""
+    return np.asarray(Rotation.from_quat(quaternion).as_matrix())
 
 
 FOUR_BAR = "".join(
