@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pysim.cli.messages import print_line
-from pysim.cli.new_joint import write_joint
-from pysim.cli.plugin_files import check_type_name, write_files
+from pysim.cli.new_joint import JOINT
+from pysim.cli.plugin_files import Template, check_type_name, write_files
 from pysim.elements.block import CONTROLLERS, SENSORS, find_block
 from pysim.elements.force import FORCES, find_force
 from pysim.errors import PysimError, did_you_mean
+from pysim.joints import joint_types
 
 if TYPE_CHECKING:
     from pysim.plugins.registry import PluginKind
 
 
-class Template(NamedTuple):
-    """Texts of a plugin and of its test, with {name} and {cls} to fill in."""
-
-    plugin: str
-    test: str
-    show: str  # keys of its table in a scene
-
-
+SHOWN = "pysim elements {name} --plugin {name}.py"
 USE = '''
 A scene beside this file uses it so; run it with --allow-code:
 
@@ -87,7 +80,8 @@ def test_{name}_slows_a_mass_down(tmp_path):
 def test_the_keys_of_{name}():
     assert {cls}(coefficient=0.5).coefficient == 0.5
 ''',
-    '    b = "hull"\n    coefficient = 0.5\n',
+    SHOWN,
+    keys='    b = "hull"\n    coefficient = 0.5\n',
 )
 
 CONTROLLER = Template(
@@ -171,7 +165,8 @@ def test_{name}_holds_a_load_at_the_reference(tmp_path):
 def test_the_keys_of_{name}():
     assert {cls}(kp=2.0).ki == 0.0
 ''',
-    '    inputs = ["target", "angle.q"]\n    kp = 2.0\n',
+    SHOWN,
+    keys='    inputs = ["target", "angle.q"]\n    kp = 2.0\n',
 )
 
 SENSOR = Template(
@@ -230,16 +225,16 @@ def test_{name}_measures_the_angle_of_a_hinge(tmp_path):
 def test_the_keys_of_{name}():
     assert {cls}().bias == 0.0
 ''',
-    '    frame = "hull"\n',
+    SHOWN,
+    keys='    frame = "hull"\n',
 )
 
-TEMPLATES = {"force": FORCE, "controller": CONTROLLER, "sensor": SENSOR}
+TEMPLATES = {"joint": JOINT, "force": FORCE, "controller": CONTROLLER, "sensor": SENSOR}
 REGISTRIES: dict[str, PluginKind[Any]] = {
     "force": FORCES,
     "controller": CONTROLLERS,
     "sensor": SENSORS,
 }
-KINDS = ("joint", *TEMPLATES)
 
 
 def write_plugin(kind: str, name: str) -> None:
@@ -248,21 +243,19 @@ def write_plugin(kind: str, name: str) -> None:
     Raises:
         PysimError: the kind is unknown, the name cannot be a module's or is taken, or a file of that name exists.
     """
-    if kind == "joint":
-        write_joint(name)
-        return
     if kind not in TEMPLATES:
-        problem = f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}"
-        raise PysimError("new", f"{problem}; choose one of {', '.join(KINDS)}")
-    check_type_name("new", kind, name, "cross_wind", lambda: _is_taken(kind, name))
+        problem = f"unknown kind {kind!r}{did_you_mean(kind, TEMPLATES)}"
+        raise PysimError("new", f"{problem}; choose one of {', '.join(TEMPLATES)}")
     own = TEMPLATES[kind]
-    use = USE.replace("KIND", kind).replace("KEYS", own.show)
-    write_files(name, own.plugin.replace("USE\n", use), own.test)
-    print_line(f"              pysim elements {name} --plugin {name}.py")
+    check_type_name("new", kind, name, own.example, lambda: _is_taken(kind, name))
+    use = USE.replace("KIND", kind).replace("KEYS", own.keys)
+    write_files(name, own._replace(plugin=own.plugin.replace("USE\n", use)))
 
 
 def _is_taken(kind: str, name: str) -> bool:
     """Return whether a type of this kind has the name."""
+    if kind == "joint":
+        return name in joint_types()
     if name in REGISTRIES[kind].builtin:
         return True
     try:

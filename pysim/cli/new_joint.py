@@ -1,12 +1,11 @@
-"""`pysim new joint NAME`: a joint plugin to start from, and its test."""
+"""Template of `pysim new joint NAME`: a joint plugin to start from, and its test."""
 
 from __future__ import annotations
 
-from pysim.cli.messages import print_line
-from pysim.cli.plugin_files import check_type_name, write_files
-from pysim.joints import joint_types
+from pysim.cli.plugin_files import Template
 
-PLUGIN = '''"""The joint type `{name}`. A scene beside this file uses it so:
+JOINT = Template(
+    '''"""The joint type `{name}`. A scene beside this file uses it so:
 
     plugins = ["{name}.py"]          # run with --allow-code
 
@@ -57,9 +56,8 @@ class {cls}(Joint):
     # Optional. A passive force of the joint itself [N·m or N], one number a velocity.
     # def force(self, q, v):
     #     return -3.0 * q.angle - 0.1 * v.angle
-'''
-
-TEST = '''"""The joint type `{name}`: the laws of every joint, and its own formula. Run it with pytest."""
+''',
+    '''"""The joint type `{name}`: the laws of every joint, and its own formula. Run it with pytest."""
 
 from __future__ import annotations
 
@@ -81,17 +79,7 @@ def test_{name}_is_lifted_by_its_cam():
     np.testing.assert_allclose(X[2, 3], 0.1 * np.sin(0.6))
     np.testing.assert_allclose(S[:, 0], [0, 0, 0.2 * np.cos(0.6), 0, 0, 1], atol=1e-15)
     np.testing.assert_allclose(c, [0, 0, -0.4 * np.sin(0.6) * 2.0**2, 0, 0, 0], atol=1e-15)
-'''
-
-
-def write_joint(name: str) -> None:
-    """Write NAME.py and test_NAME.py here.
-
-    Raises:
-        PysimError: the name cannot be a module's, is taken, or a file of that name exists.
-    """
-    check_type_name("new", "joint", name, "screw_slot", lambda: name in joint_types())
-    write_files(name, PLUGIN, TEST)
-    print_line(
-        f"              pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png"
-    )
+''',
+    "pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png",
+    example="screw_slot",
+)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import keyword
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pysim.cli.messages import print_line
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class Template(NamedTuple):
+    """Texts of a plugin and of its test, with {name} and {cls} to fill in."""
+
+    plugin: str
+    test: str
+    command: str  # that shows the plugin
+    example: str = "cross_wind"  # of a name
+    keys: str = ""  # of its table in a scene
 
 
 def check_type_name(
@@ -28,13 +38,13 @@ def check_type_name(
         raise PysimError(command, f"{kind} type {name!r} exists; choose another name")
 
 
-def write_files(name: str, plugin: str, test: str) -> None:
-    """Write NAME.py and test_NAME.py here, with {name} and {cls} filled in, and say how to run the test.
+def write_files(name: str, template: Template) -> None:
+    """Write NAME.py and test_NAME.py here, with {name} and {cls} filled in, and say how to run and show them.
 
     Raises:
         PysimError: a file of that name exists.
     """
-    texts = {Path(f"{name}.py"): plugin, Path(f"test_{name}.py"): test}
+    texts = {Path(f"{name}.py"): template.plugin, Path(f"test_{name}.py"): template.test}
     for path in texts:
         if path.exists():
             raise PysimError(str(path), "exists and is not overwritten; choose another name")
@@ -43,3 +53,4 @@ def write_files(name: str, plugin: str, test: str) -> None:
         path.write_text(text.format(name=name, cls=cls), "utf-8")
         print_line(f"  wrote       {path}")
     print_line(f"  try         python -m pytest test_{name}.py    (pip install pytest)")
+    print_line(f"              {template.command.format(name=name)}")
