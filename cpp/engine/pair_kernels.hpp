@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/map_tables.hpp"
+#include "engine/row_vectors.hpp"
 #include "spatial/inertia.hpp"
 #include "spatial/inertia_square_root.hpp"
 
@@ -16,11 +17,6 @@ template <int numbers_a, int numbers_b, int numbers_out>
 struct PairColumns {
   static constexpr int first = numbers_a, second = numbers_b, out = numbers_out;
 };
-
-template <class S>
-PYSIM_INLINE spatial::Vec3<S> vec3_of(const S* x) {
-  return {x[0], x[1], x[2]};
-}
 
 template <class S>
 PYSIM_INLINE spatial::Mat3<S> columns_of(const S* x) {
@@ -33,11 +29,6 @@ PYSIM_INLINE spatial::Pose<S> pose_of(const S* x) {
 }
 
 template <class S>
-PYSIM_INLINE spatial::Motion<S> twist_of(const S* x) {
-  return {vec3_of(x), vec3_of(x + 3)};
-}
-
-template <class S>
 PYSIM_INLINE spatial::Force<S> wrench_of(const S* x) {
   return {vec3_of(x), vec3_of(x + 3)};
 }
@@ -45,16 +36,6 @@ PYSIM_INLINE spatial::Force<S> wrench_of(const S* x) {
 template <class S>
 PYSIM_INLINE spatial::Inertia<S> inertia_of(const S* x) {
   return {x[0], vec3_of(x + 1), {x[4], x[5], x[6], x[7], x[8], x[9]}};
-}
-
-template <class S>
-PYSIM_INLINE void put(const spatial::Vec3<S>& a, S* y) {
-  y[0] = a.x, y[1] = a.y, y[2] = a.z;
-}
-
-template <class S>
-PYSIM_INLINE void put(const spatial::Motion<S>& V, S* y) {
-  put(V.v, y), put(V.w, y + 3);
 }
 
 template <class S>

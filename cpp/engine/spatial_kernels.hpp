@@ -1,11 +1,12 @@
 // Functions of rows of numbers, row by row: rotations and displacements as arrays, and elementary functions.
 //
 // A map reads `in` numbers per row and writes `out`. Matrices are row-major here, as in NumPy. To add a
-// map, write one struct and one line of the table.
+// map, write one struct and one line of the table, or an entry of the list of elementary functions.
 #pragma once
 
 #include "engine/body_regressor_map.hpp"
 #include "engine/map_tables.hpp"
+#include "engine/row_vectors.hpp"
 #include "spatial/se3.hpp"
 
 namespace pysim::engine {
@@ -14,16 +15,6 @@ template <int numbers_in, int numbers_out>
 struct Columns {
   static constexpr int in = numbers_in, out = numbers_out;
 };
-
-template <class S>
-PYSIM_INLINE spatial::Vec3<S> vector_from(const S* x) {
-  return {x[0], x[1], x[2]};
-}
-
-template <class S>
-PYSIM_INLINE void write_vector(const spatial::Vec3<S>& a, S* y) {
-  y[0] = a.x, y[1] = a.y, y[2] = a.z;
-}
 
 /// A 3×3 block of a matrix whose rows are `stride` numbers long.
 template <class S>
@@ -39,43 +30,38 @@ PYSIM_INLINE void write_matrix(const spatial::Mat3<S>& A, S* y, int stride) {
   y[2 * stride] = A.x.z, y[2 * stride + 1] = A.y.z, y[2 * stride + 2] = A.z.z;
 }
 
-template <class S>
-PYSIM_INLINE spatial::Motion<S> motion_from(const S* x) {
-  return {vector_from(x), vector_from(x + 3)};
-}
-
 struct So3Exp : Columns<3, 9> {
   template <class S>
   static void at(const S* x, S* y) {
-    write_matrix(spatial::exp(vector_from(x)), y, 3);
+    write_matrix(spatial::exp(vec3_of(x)), y, 3);
   }
 };
 
 struct So3Log : Columns<9, 3> {
   template <class S>
   static void at(const S* x, S* y) {
-    write_vector(spatial::log(matrix_from(x, 3)), y);
+    put(spatial::log(matrix_from(x, 3)), y);
   }
 };
 
 struct So3LeftJacobian : Columns<3, 9> {
   template <class S>
   static void at(const S* x, S* y) {
-    write_matrix(spatial::left_jacobian(vector_from(x)), y, 3);
+    write_matrix(spatial::left_jacobian(vec3_of(x)), y, 3);
   }
 };
 
 struct So3LeftJacobianInverse : Columns<3, 9> {
   template <class S>
   static void at(const S* x, S* y) {
-    write_matrix(spatial::left_jacobian_inverse(vector_from(x)), y, 3);
+    write_matrix(spatial::left_jacobian_inverse(vec3_of(x)), y, 3);
   }
 };
 
 struct Se3Exp : Columns<6, 16> {
   template <class S>
   static void at(const S* x, S* y) {
-    const auto X = spatial::exp(motion_from(x));
+    const auto X = spatial::exp(twist_of(x));
     write_matrix(X.R, y, 4);
     y[3] = X.p.x, y[7] = X.p.y, y[11] = X.p.z;
     y[12] = y[13] = y[14] = simd::all<S>(0), y[15] = simd::all<S>(1);
@@ -86,8 +72,7 @@ struct Se3Log : Columns<16, 6> {
   template <class S>
   static void at(const S* x, S* y) {
     const auto xi = spatial::log(spatial::Pose<S>{matrix_from(x, 4), {x[3], x[7], x[11]}});
-    write_vector(xi.v, y);
-    write_vector(xi.w, y + 3);
+    put(xi, y);
   }
 };
 
@@ -107,7 +92,7 @@ PYSIM_INLINE void write_se3_jacobian(const spatial::Mat3<S>& J, Times times, S* 
 struct Se3LeftJacobian : Columns<6, 36> {
   template <class S>
   static void at(const S* x, S* y) {
-    const auto xi = motion_from(x);
+    const auto xi = twist_of(x);
     const auto times = [&](const spatial::Motion<S>& V) { return spatial::left_jacobian_times(xi, V); };
     write_se3_jacobian(spatial::left_jacobian(xi.w), times, y);
   }
@@ -116,7 +101,7 @@ struct Se3LeftJacobian : Columns<6, 36> {
 struct Se3LeftJacobianInverse : Columns<6, 36> {
   template <class S>
   static void at(const S* x, S* y) {
-    const auto xi = motion_from(x);
+    const auto xi = twist_of(x);
     const auto times = [&](const spatial::Motion<S>& V) {
       return spatial::left_jacobian_inverse_times(xi, V);
     };
@@ -168,96 +153,38 @@ struct RotationDefect : Columns<9, 7> {
   }
 };
 
-struct Sin : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::sin(*x);
-  }
-};
+// clang-format off
 
-struct Cos : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::cos(*x);
-  }
-};
+/// Elementary functions of one number: entry(operation, function).
+#define PYSIM_FUNCTIONS_OF_ONE(entry)                                               \
+  entry(Sin, sin) entry(Cos, cos) entry(Tan, tan) entry(Asin, asin) entry(Acos, acos) \
+  entry(Atan, atan) entry(Exp, exp) entry(Log, log) entry(Tanh, tanh) entry(Floor, floor)
 
-struct Tan : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::tan(*x);
-  }
-};
+/// And of two.
+#define PYSIM_FUNCTIONS_OF_TWO(entry) entry(Atan2, atan2) entry(Hypot, hypot) entry(Pow, pow)
 
-struct Asin : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::asin(*x);
-  }
-};
+// clang-format on
 
-struct Acos : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::acos(*x);
-  }
-};
+#define PYSIM_OF_ONE(Name, function)   \
+  struct Name : Columns<1, 1> {        \
+    template <class S>                 \
+    static void at(const S* x, S* y) { \
+      *y = simd::function(*x);         \
+    }                                  \
+  };
+#define PYSIM_OF_TWO(Name, function)   \
+  struct Name : Columns<2, 1> {        \
+    template <class S>                 \
+    static void at(const S* x, S* y) { \
+      *y = simd::function(x[0], x[1]); \
+    }                                  \
+  };
 
-struct Atan : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::atan(*x);
-  }
-};
+PYSIM_FUNCTIONS_OF_ONE(PYSIM_OF_ONE)
+PYSIM_FUNCTIONS_OF_TWO(PYSIM_OF_TWO)
 
-struct Exp : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::exp(*x);
-  }
-};
-
-struct Log : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::log(*x);
-  }
-};
-
-struct Tanh : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::tanh(*x);
-  }
-};
-
-struct Floor : Columns<1, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::floor(*x);
-  }
-};
-
-struct Atan2 : Columns<2, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::atan2(x[0], x[1]);
-  }
-};
-
-struct Hypot : Columns<2, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::hypot(x[0], x[1]);
-  }
-};
-
-struct Pow : Columns<2, 1> {
-  template <class S>
-  static void at(const S* x, S* y) {
-    *y = simd::pow(x[0], x[1]);
-  }
-};
+#undef PYSIM_OF_ONE
+#undef PYSIM_OF_TWO
 
 /// One pack of rows.
 template <class Map, class S>
@@ -281,6 +208,8 @@ constexpr RowMap<typename S::Real> row_map(const char* name) noexcept {
   return {name, Map::in, Map::out, &map_rows<Map, S, Tail>};
 }
 
+#define PYSIM_ROW_MAP(Name, function) row_map<Name, S, Tail>(#function),
+
 template <class S, class Tail>
 constexpr SpatialKernels<typename S::Real> make_spatial_kernels() noexcept {
   return {{
@@ -296,21 +225,11 @@ constexpr SpatialKernels<typename S::Real> make_spatial_kernels() noexcept {
       row_map<QuaternionFromRotation, S, Tail>("quaternion_from_rotation"),
       row_map<PositionAndQuaternion, S, Tail>("position_and_quaternion"),
       row_map<RotationDefect, S, Tail>("rotation_defect"),
-      row_map<Sin, S, Tail>("sin"),
-      row_map<Cos, S, Tail>("cos"),
-      row_map<Tan, S, Tail>("tan"),
-      row_map<Asin, S, Tail>("asin"),
-      row_map<Acos, S, Tail>("acos"),
-      row_map<Atan, S, Tail>("atan"),
-      row_map<Exp, S, Tail>("exp"),
-      row_map<Log, S, Tail>("log"),
-      row_map<Tanh, S, Tail>("tanh"),
-      row_map<Floor, S, Tail>("floor"),
-      row_map<Atan2, S, Tail>("atan2"),
-      row_map<Hypot, S, Tail>("hypot"),
-      row_map<Pow, S, Tail>("pow"),
-      row_map<BodyRegressor, S, Tail>("body_regressor"),
+      PYSIM_FUNCTIONS_OF_ONE(PYSIM_ROW_MAP) PYSIM_FUNCTIONS_OF_TWO(PYSIM_ROW_MAP)
+          row_map<BodyRegressor, S, Tail>("body_regressor"),
   }};
 }
+
+#undef PYSIM_ROW_MAP
 
 }  // namespace pysim::engine
