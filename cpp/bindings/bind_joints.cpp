@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "bindings/fixed_shape_arrays.hpp"
 #include "bindings/immutable_record.hpp"
 #include "bindings/python_number.hpp"
 #include "dynamics/passive_law.hpp"
@@ -139,14 +138,8 @@ void bind_program(py::module_& m) {
       "Program",
       "Instructions (op, out, a, b, c) on registers: inputs, constants, then results. The first `pose_end` "
       "need no velocities; `outputs` are registers.");
-  define_record(program,
-                py::init(&make_program),
-                "code"_a,
-                "pose_end"_a,
-                "registers"_a,
-                "constants"_a,
-                "tables"_a,
-                "outputs"_a);
+  program.def(
+      py::init(&make_program), "code"_a, "pose_end"_a, "registers"_a, "constants"_a, "tables"_a, "outputs"_a);
   program.def_property_readonly("code", &code_of)
       .def_readonly("pose_end", &ProgramDescription::pose_end)
       .def_readonly("registers", &ProgramDescription::registers)
@@ -154,57 +147,10 @@ void bind_program(py::module_& m) {
       .def_readonly("tables", &ProgramDescription::tables)
       .def_readonly("outputs", &ProgramDescription::outputs)
       .def("__len__", [](const ProgramDescription& p) { return p.code.size(); });
+  define_fields(program, py::make_tuple("code", "pose_end", "registers", "constants", "tables", "outputs"));
 }
 
 // ------------------------------------------------------------------------------------------ joints
-
-MotionDescription make_motion(JointShape shape,
-                              const Numbers& axis,
-                              double pitch,
-                              std::vector<Block> blocks,
-                              std::vector<Column> columns,
-                              bool biased,
-                              std::optional<ProgramDescription> program,
-                              std::optional<ProgramDescription> derivative,
-                              std::optional<ProgramDescription> force,
-                              std::optional<ProgramDescription> force_derivative) {
-  MotionDescription motion;
-  motion.shape = shape;
-  copy_numbers(axis, "axis", {3}, motion.axis);
-  motion.pitch = pitch;
-  motion.blocks = std::move(blocks);
-  motion.columns = std::move(columns);
-  motion.biased = biased;
-  motion.program = std::move(program);
-  motion.derivative = std::move(derivative);
-  motion.force = std::move(force);
-  motion.force_derivative = std::move(force_derivative);
-  return motion;
-}
-
-JointDescription make_joint(std::string name,
-                            MotionDescription motion,
-                            int parent,
-                            const Numbers& placement,
-                            int follows,
-                            double ratio,
-                            double offset,
-                            std::vector<double> rest,
-                            std::vector<double> armature,
-                            std::vector<Passive> passive) {
-  JointDescription joint;
-  joint.name = std::move(name);
-  joint.motion = std::move(motion);
-  joint.parent = parent;
-  pack_pose(placement, "placement", joint.placement);
-  joint.follows = follows;
-  joint.ratio = ratio;
-  joint.offset = offset;
-  joint.rest = std::move(rest);
-  joint.armature = std::move(armature);
-  joint.passive = std::move(passive);
-  return joint;
-}
 
 Numbers z_axis() {
   constexpr double z[3] = {0, 0, 1};
@@ -273,65 +219,43 @@ void bind_passive(py::module_& m) {
 void bind_joint(py::module_& m) {
   py::class_<Block> block(
       m, "Block", "Consecutive coordinates of one group, counted from the joint's first.");
-  define_record(block, py::init<Group, int, int, int>(), "group"_a, "q"_a, "v"_a, "nv"_a);
-  block.def_readonly("group", &Block::group)
-      .def_readonly("q", &Block::q)
-      .def_readonly("v", &Block::v)
-      .def_readonly("nv", &Block::nv);
+  define_record(block,
+                field("group"_a, &Block::group),
+                field("q"_a, &Block::q),
+                field("v"_a, &Block::v),
+                field("nv"_a, &Block::nv));
 
   py::class_<MotionDescription> motion(
       m,
       "MotionDescription",
       "Motion of a joint: a built-in shape, or blocks and columns of a plugin with its traced programs.");
   define_record(motion,
-                py::init(&make_motion),
-                "shape"_a,
-                "axis"_a = z_axis(),
-                "pitch"_a = 0.0,
-                "blocks"_a = std::vector<Block>(),
-                "columns"_a = std::vector<Column>(),
-                "biased"_a = false,
-                "program"_a = py::none(),
-                "derivative"_a = py::none(),
-                "force"_a = py::none(),
-                "force_derivative"_a = py::none());
-  motion.def_readonly("shape", &MotionDescription::shape)
-      .def_property_readonly("axis", [](const MotionDescription& d) { return Numbers(3, d.axis); })
-      .def_readonly("pitch", &MotionDescription::pitch)
-      .def_readonly("blocks", &MotionDescription::blocks)
-      .def_readonly("columns", &MotionDescription::columns)
-      .def_readonly("biased", &MotionDescription::biased)
-      .def_readonly("program", &MotionDescription::program)
-      .def_readonly("derivative", &MotionDescription::derivative)
-      .def_readonly("force", &MotionDescription::force)
-      .def_readonly("force_derivative", &MotionDescription::force_derivative);
+                field("shape"_a, &MotionDescription::shape),
+                vector_field("axis"_a = z_axis(), &MotionDescription::axis),
+                field("pitch"_a = 0.0, &MotionDescription::pitch),
+                field("blocks"_a = std::vector<Block>(), &MotionDescription::blocks),
+                field("columns"_a = std::vector<Column>(), &MotionDescription::columns),
+                field("biased"_a = false, &MotionDescription::biased),
+                field("program"_a = py::none(), &MotionDescription::program),
+                field("derivative"_a = py::none(), &MotionDescription::derivative),
+                field("force"_a = py::none(), &MotionDescription::force),
+                field("force_derivative"_a = py::none(), &MotionDescription::force_derivative));
 
   py::class_<JointDescription> joint(m,
                                      "JointDescription",
                                      "A joint on its parent body (-1 is the world). A mimic joint has q = "
                                      "ratio q_other + offset. Omitted arrays are zeros.");
   define_record(joint,
-                py::init(&make_joint),
-                "name"_a,
-                "motion"_a,
-                "parent"_a = -1,
-                "placement"_a = identity(),
-                "follows"_a = -1,
-                "ratio"_a = 1.0,
-                "offset"_a = 0.0,
-                "rest"_a = std::vector<double>(),
-                "armature"_a = std::vector<double>(),
-                "passive"_a = std::vector<Passive>());
-  joint.def_readonly("name", &JointDescription::name)
-      .def_readonly("motion", &JointDescription::motion)
-      .def_readonly("parent", &JointDescription::parent)
-      .def_property_readonly("placement", [](const JointDescription& d) { return pose_matrix(d.placement); })
-      .def_readonly("follows", &JointDescription::follows)
-      .def_readonly("ratio", &JointDescription::ratio)
-      .def_readonly("offset", &JointDescription::offset)
-      .def_readonly("rest", &JointDescription::rest)
-      .def_readonly("armature", &JointDescription::armature)
-      .def_readonly("passive", &JointDescription::passive);
+                field("name"_a, &JointDescription::name),
+                field("motion"_a, &JointDescription::motion),
+                field("parent"_a = -1, &JointDescription::parent),
+                pose_field("placement"_a = identity(), &JointDescription::placement),
+                field("follows"_a = -1, &JointDescription::follows),
+                field("ratio"_a = 1.0, &JointDescription::ratio),
+                field("offset"_a = 0.0, &JointDescription::offset),
+                field("rest"_a = std::vector<double>(), &JointDescription::rest),
+                field("armature"_a = std::vector<double>(), &JointDescription::armature),
+                field("passive"_a = std::vector<Passive>(), &JointDescription::passive));
 }
 
 }  // namespace

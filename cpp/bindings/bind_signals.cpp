@@ -2,33 +2,17 @@
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
-#include <utility>
+#include <tuple>
 
-#include "bindings/fixed_shape_arrays.hpp"
 #include "bindings/immutable_record.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::bindings {
 
 using namespace pybind11::literals;
-using tree::ElementKind;
-using tree::ProgramDescription;
 using PathPoint = tree::PathPoint<double>;
 
 namespace {
-
-tree::PortDescription make_port(std::string name,
-                                ElementKind kind,
-                                int a,
-                                int b,
-                                const Numbers& at_a,
-                                const Numbers& at_b,
-                                std::vector<PathPoint> points) {
-  tree::PortDescription port = {std::move(name), kind, a, b, {}, {}, std::move(points)};
-  pack_pose(at_a, "at_a", port.at_a);
-  pack_pose(at_b, "at_b", port.at_b);
-  return port;
-}
 
 using Input = std::tuple<tree::SignalSource, int, int>;
 using Slope = std::tuple<int, tree::SignalMotion, int>;
@@ -40,48 +24,16 @@ std::vector<Slope> listed(const std::vector<tree::SignalSlope>& slopes) {
   return found;
 }
 
-tree::SignalProgramDescription make_signal_program(ProgramDescription program,
-                                                   int input_registers,
-                                                   const std::vector<Input>& inputs,
-                                                   const SignalCalls& calls,
-                                                   std::vector<int> places) {
-  tree::SignalProgramDescription own = {std::move(program), input_registers, {}, {}, std::move(places)};
-  for (const auto& [source, index, to] : inputs) own.inputs.push_back({source, index, to});
-  for (const auto& [kind, to, arguments] : calls) own.calls.push_back({kind, to, arguments});
-  return own;
-}
-
-tree::SignalsDescription make_signals(int states,
-                                      int held,
-                                      std::optional<tree::SignalProgramDescription> forces,
-                                      std::optional<tree::SignalProgramDescription> slopes,
-                                      std::optional<tree::SignalProgramDescription> readings,
-                                      std::vector<int> coordinates,
-                                      const std::vector<Slope>& slope_places,
-                                      std::vector<tree::PortDescription> ports,
-                                      int driven,
-                                      std::vector<tree::SignalProgramDescription> blocks,
-                                      int integrals,
-                                      std::vector<int> bounded,
-                                      const std::vector<Slope>& bounded_slope_places) {
-  tree::SignalsDescription own = {states,
-                                  held,
-                                  std::move(forces),
-                                  std::move(slopes),
-                                  std::move(readings),
-                                  std::move(coordinates),
-                                  {},
-                                  std::move(ports),
-                                  driven,
-                                  std::move(blocks),
-                                  integrals,
-                                  std::move(bounded),
-                                  {}};
-  for (const auto& [row, along, index] : slope_places) own.slope_places.push_back({row, along, index});
-  for (const auto& [row, along, index] : bounded_slope_places) {
-    own.bounded_slope_places.push_back({row, along, index});
-  }
-  return own;
+/// A list of slopes that is a member.
+template <class Argument>
+auto slope_field(const Argument& argument,
+                 std::vector<tree::SignalSlope> tree::SignalsDescription::* member) {
+  return field<std::vector<Slope>>(
+      argument,
+      [member](tree::SignalsDescription& own, const std::vector<Slope>& slopes) {
+        for (const auto& [row, along, index] : slopes) (own.*member).push_back({row, along, index});
+      },
+      [member](const tree::SignalsDescription& own) { return listed(own.*member); });
 }
 
 void bind_signal_enums(py::module_& m) {
@@ -118,22 +70,15 @@ void describe_signals(py::module_& m) {
   bind_signal_enums(m);
   py::class_<tree::PortDescription> port(
       m, "PortDescription", "Two frames, or a path, that signals measure or drive.");
+  using Port = tree::PortDescription;
   define_record(port,
-                py::init(&make_port),
-                "name"_a,
-                "kind"_a,
-                "a"_a = -1,
-                "b"_a = -1,
-                "at_a"_a = identity(),
-                "at_b"_a = identity(),
-                "points"_a = std::vector<PathPoint>());
-  port.def_readonly("name", &tree::PortDescription::name)
-      .def_readonly("kind", &tree::PortDescription::kind)
-      .def_readonly("a", &tree::PortDescription::a)
-      .def_readonly("b", &tree::PortDescription::b)
-      .def_property_readonly("at_a", [](const tree::PortDescription& d) { return pose_matrix(d.at_a); })
-      .def_property_readonly("at_b", [](const tree::PortDescription& d) { return pose_matrix(d.at_b); })
-      .def_readonly("points", &tree::PortDescription::points);
+                field("name"_a, &Port::name),
+                field("kind"_a, &Port::kind),
+                field("a"_a = -1, &Port::a),
+                field("b"_a = -1, &Port::b),
+                pose_field("at_a"_a = identity(), &Port::at_a),
+                pose_field("at_b"_a = identity(), &Port::at_b),
+                field("points"_a = std::vector<PathPoint>(), &Port::points));
 
   using Program = tree::SignalProgramDescription;
   py::class_<Program> program(m,
@@ -142,60 +87,50 @@ void describe_signals(py::module_& m) {
                               "dynamics between its parts: (kind, first register of the results, registers "
                               "of the accelerations); places of its outputs in the state.");
   define_record(program,
-                py::init(&make_signal_program),
-                "program"_a,
-                "input_registers"_a,
-                "inputs"_a,
-                "calls"_a = SignalCalls(),
-                "places"_a = std::vector<int>());
-  program.def_readonly("program", &Program::program)
-      .def_readonly("input_registers", &Program::input_registers)
-      .def_property_readonly("inputs",
-                             [](const Program& p) {
-                               std::vector<Input> inputs;
-                               for (const auto& i : p.inputs) inputs.emplace_back(i.source, i.index, i.to);
-                               return inputs;
-                             })
-      .def_property_readonly("calls",
-                             [](const Program& p) {
-                               SignalCalls calls;
-                               for (const auto& c : p.calls) calls.emplace_back(c.kind, c.to, c.arguments);
-                               return calls;
-                             })
-      .def_readonly("places", &Program::places);
+                field("program"_a, &Program::program),
+                field("input_registers"_a, &Program::input_registers),
+                field<std::vector<Input>>(
+                    "inputs"_a,
+                    [](Program& own, const std::vector<Input>& inputs) {
+                      for (const auto& [source, index, to] : inputs)
+                        own.inputs.push_back({source, index, to});
+                    },
+                    [](const Program& own) {
+                      std::vector<Input> inputs;
+                      for (const auto& i : own.inputs) inputs.emplace_back(i.source, i.index, i.to);
+                      return inputs;
+                    }),
+                field<SignalCalls>(
+                    "calls"_a = SignalCalls(),
+                    [](Program& own, const SignalCalls& calls) {
+                      for (const auto& [kind, to, arguments] : calls)
+                        own.calls.push_back({kind, to, arguments});
+                    },
+                    [](const Program& own) {
+                      SignalCalls calls;
+                      for (const auto& c : own.calls) calls.emplace_back(c.kind, c.to, c.arguments);
+                      return calls;
+                    }),
+                field("places"_a = std::vector<int>(), &Program::places));
 
   using Description = tree::SignalsDescription;
   py::class_<Description> signals(
       m, "SignalsDescription", "Controllers, actuators, sensors and other signals of a scene, as programs.");
-  define_record(signals,
-                py::init(&make_signals),
-                "states"_a,
-                "held"_a,
-                "forces"_a,
-                "slopes"_a,
-                "readings"_a,
-                "coordinates"_a,
-                "slope_places"_a,
-                "ports"_a,
-                "driven"_a,
-                "blocks"_a,
-                "integrals"_a = 0,
-                "bounded"_a = std::vector<int>(),
-                "bounded_slope_places"_a = std::vector<Slope>());
-  signals.def_readonly("states", &Description::states)
-      .def_readonly("held", &Description::held)
-      .def_readonly("forces", &Description::forces)
-      .def_readonly("slopes", &Description::slopes)
-      .def_readonly("readings", &Description::readings)
-      .def_readonly("coordinates", &Description::coordinates)
-      .def_property_readonly("slope_places", [](const Description& d) { return listed(d.slope_places); })
-      .def_readonly("bounded", &Description::bounded)
-      .def_property_readonly("bounded_slope_places",
-                             [](const Description& d) { return listed(d.bounded_slope_places); })
-      .def_readonly("ports", &Description::ports)
-      .def_readonly("driven", &Description::driven)
-      .def_readonly("blocks", &Description::blocks)
-      .def_readonly("integrals", &Description::integrals);
+  define_record(
+      signals,
+      field("states"_a, &Description::states),
+      field("held"_a, &Description::held),
+      field("forces"_a, &Description::forces),
+      field("slopes"_a, &Description::slopes),
+      field("readings"_a, &Description::readings),
+      field("coordinates"_a, &Description::coordinates),
+      slope_field("slope_places"_a, &Description::slope_places),
+      field("ports"_a, &Description::ports),
+      field("driven"_a, &Description::driven),
+      field("blocks"_a, &Description::blocks),
+      field("integrals"_a = 0, &Description::integrals),
+      field("bounded"_a = std::vector<int>(), &Description::bounded),
+      slope_field("bounded_slope_places"_a = std::vector<Slope>(), &Description::bounded_slope_places));
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 // Records at the boundary: immutable values with named fields.
 //
-// A record's fields are its constructor's arguments, under the same names, so its modified copies, equality,
-// pickling and text representation follow from the list of fields.
+// A record's fields are its constructor's arguments, under the same names, so its constructor, modified
+// copies, equality, pickling and text representation follow from the list of fields.
 #pragma once
 
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
 #include <string>
+#include <tuple>
+#include <utility>
+
+#include "bindings/fixed_shape_arrays.hpp"
 
 namespace pysim::bindings {
 
@@ -64,11 +65,62 @@ void define_fields(Class& record, const py::tuple& names) {
   record.def("__repr__", &text_of);
 }
 
-/// Adds a constructor with its arguments, which are the fields.
-template <class Class, class Init, class... Arguments>
-void define_record(Class& record, Init&& init, const Arguments&... arguments) {
-  record.def(std::forward<Init>(init), arguments...);
-  define_fields(record, py::make_tuple(arguments.name...));
+/// A field: the argument of the constructor that gives it, set(record, value), and get(record).
+template <class Value, class Argument, class Set, class Get>
+struct Field {
+  using Type = Value;
+  Argument argument;
+  Set set;
+  Get get;
+};
+
+template <class Value, class Argument, class Set, class Get>
+Field<Value, Argument, Set, Get> field(const Argument& argument, const Set& set, const Get& get) {
+  return {argument, set, get};
+}
+
+/// A field that is a member.
+template <class Argument, class Record, class Value>
+auto field(const Argument& argument, Value Record::* member) {
+  return field<Value>(
+      argument,
+      [member](Record& record, Value&& value) { record.*member = std::move(value); },
+      [member](const Record& record) -> const Value& { return record.*member; });
+}
+
+/// A pose, a 4×4 matrix in Python.
+template <class Argument, class Record>
+auto pose_field(const Argument& argument, double (Record::*member)[12]) {
+  return field<Numbers>(
+      argument,
+      [member, name = argument.name](Record& record, const Numbers& X) {
+        pack_pose(X, name, record.*member);
+      },
+      [member](const Record& record) { return pose_matrix(record.*member); });
+}
+
+/// A vector of three numbers.
+template <class Argument, class Record>
+auto vector_field(const Argument& argument, double (Record::*member)[3]) {
+  return field<Numbers>(
+      argument,
+      [member, name = argument.name](Record& record, const Numbers& x) {
+        copy_numbers(x, name, {3}, record.*member);
+      },
+      [member](const Record& record) { return Numbers(3, record.*member); });
+}
+
+/// Adds fields and a constructor that takes them in this order.
+template <class Record, class... Fields>
+void define_record(py::class_<Record>& record, const Fields&... fields) {
+  record.def(py::init([set = std::make_tuple(fields.set...)](typename Fields::Type... values) {
+               Record made = {};
+               std::apply([&](const auto&... each) { (each(made, std::move(values)), ...); }, set);
+               return made;
+             }),
+             fields.argument...);
+  (record.def_property_readonly(fields.argument.name, fields.get), ...);
+  define_fields(record, py::make_tuple(fields.argument.name...));
 }
 
 }  // namespace pysim::bindings
