@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -137,6 +137,7 @@ class Op(enum.Enum):
     random = ...
     solve = ...
 
+@dataclass_transform(frozen_default=True)
 class _Record:
     """Frozen values under names, which are the constructor's arguments."""
 
@@ -146,22 +147,13 @@ class _Record:
     def replaced(self, **changes: object) -> Self: ...
 
 class Program(_Record):
-    def __init__(
-        self,
-        code: Sequence[tuple[Op, int, int, int, int]],
-        pose_end: int,
-        registers: int,
-        constants: Sequence[float],
-        tables: Sequence[float],
-        outputs: Sequence[int],
-    ) -> None: ...
+    code: Sequence[tuple[Op, int, int, int, int]]
+    pose_end: int
+    registers: int
+    constants: Sequence[float]
+    tables: Sequence[float]
+    outputs: Sequence[int]
     def __len__(self) -> int: ...
-    code: Final[list[tuple[Op, int, int, int, int]]]
-    pose_end: Final[int]
-    registers: Final[int]
-    constants: Final[list[float]]
-    tables: Final[list[float]]
-    outputs: Final[list[int]]
 
 class PassiveLaw:
     force: Final[Any]
@@ -175,170 +167,90 @@ class Passive(_Record):
     def __getattr__(self, name: str) -> float: ...
 
 class Block(_Record):
-    def __init__(self, group: Group, q: int, v: int, nv: int) -> None: ...
-    group: Final[Group]
-    q: Final[int]
-    v: Final[int]
-    nv: Final[int]
+    group: Group
+    q: int
+    v: int
+    nv: int
 
 class MotionDescription(_Record):
-    def __init__(
-        self,
-        shape: Shape,
-        axis: ArrayLike = ...,
-        pitch: float = 0.0,
-        blocks: Sequence[Block] = ...,
-        columns: Sequence[Column] = ...,
-        biased: bool = False,
-        program: Program | None = None,
-        derivative: Program | None = None,
-        force: Program | None = None,
-        force_derivative: Program | None = None,
-    ) -> None: ...
-    shape: Final[Shape]
-    axis: Final[Array]
-    pitch: Final[float]
-    blocks: Final[list[Block]]
-    columns: Final[list[Column]]
-    biased: Final[bool]
-    program: Final[Program | None]
-    derivative: Final[Program | None]
-    force: Final[Program | None]
-    force_derivative: Final[Program | None]
+    shape: Shape
+    axis: _Floats = ...
+    pitch: float = 0.0
+    blocks: Sequence[Block] = ...
+    columns: Sequence[Column] = ...
+    biased: bool = False
+    program: Program | None = None
+    derivative: Program | None = None
+    force: Program | None = None
+    force_derivative: Program | None = None
 
 class JointDescription(_Record):
-    def __init__(
-        self,
-        name: str,
-        motion: MotionDescription,
-        parent: int = -1,
-        placement: ArrayLike = ...,
-        follows: int = -1,
-        ratio: float = 1.0,
-        offset: float = 0.0,
-        rest: _Floats = ...,
-        armature: _Floats = ...,
-        passive: Sequence[Passive] = ...,
-    ) -> None: ...
-    name: Final[str]
-    motion: Final[MotionDescription]
-    parent: Final[int]
-    placement: Final[Array]
-    follows: Final[int]
-    ratio: Final[float]
-    offset: Final[float]
-    rest: Final[list[float]]
-    armature: Final[list[float]]
-    passive: Final[list[Passive]]
+    name: str
+    motion: MotionDescription
+    parent: int = -1
+    placement: Array = ...
+    follows: int = -1
+    ratio: float = 1.0
+    offset: float = 0.0
+    rest: _Floats = ...
+    armature: _Floats = ...
+    passive: Sequence[Passive] = ...
 
 class LoopDescription(_Record):
-    def __init__(
-        self,
-        name: str,
-        kind: LoopKind,
-        motion: MotionDescription,
-        a: int,
-        b: int,
-        at_a: ArrayLike,
-        at_b: ArrayLike,
-        length: float,
-        kept: Sequence[int] | NDArray[np.intp],
-        start: _Floats,
-        function: Program | None = None,
-        work: int = -1,
-    ) -> None: ...
-    name: Final[str]
-    kind: Final[LoopKind]
-    motion: Final[MotionDescription]
-    a: Final[int]
-    b: Final[int]
-    at_a: Final[Array]
-    at_b: Final[Array]
-    length: Final[float]
-    kept: Final[list[int]]
-    start: Final[list[float]]
-    function: Final[Program | None]
-    work: Final[int]
+    name: str
+    kind: LoopKind
+    motion: MotionDescription
+    a: int
+    b: int
+    at_a: Array
+    at_b: Array
+    length: float
+    kept: Sequence[int] | NDArray[np.intp]
+    start: _Floats
+    function: Program | None = None
+    work: int = -1
 
 class Term(_Record):
-    def __init__(self, q: int, v: int, factor: float = 1.0) -> None: ...
-    q: Final[int]
-    v: Final[int]
-    factor: Final[float]
+    q: int
+    v: int
+    factor: float = 1.0
 
 class CouplingDescription(_Record):
-    def __init__(
-        self,
-        name: str,
-        terms: Sequence[Term],
-        offset: float = 0.0,
-        inputs: Sequence[Term] = ...,
-        function: Program | None = None,
-        derivative: Program | None = None,
-        work: int = -1,
-    ) -> None: ...
-    name: Final[str]
-    terms: Final[list[Term]]
-    offset: Final[float]
-    inputs: Final[list[Term]]
-    function: Final[Program | None]
-    derivative: Final[Program | None]
-    work: Final[int]
+    name: str
+    terms: Sequence[Term]
+    offset: float = 0.0
+    inputs: Sequence[Term] = ...
+    function: Program | None = None
+    derivative: Program | None = None
+    work: int = -1
 
 class PathPoint(_Record):
-    def __init__(
-        self,
-        body: int,
-        at: ArrayLike,
-        kind: PathKind = ...,
-        radii: ArrayLike = ...,
-        side: ArrayLike = ...,
-        q: int = ...,
-        lower: float = ...,
-        upper: float = ...,
-        multiplicity: float = ...,
-    ) -> None: ...
-    body: Final[int]
-    at: Final[Array]
-    kind: Final[PathKind]
-    radii: Final[Array]
-    side: Final[Array]
-    q: Final[int]
-    lower: Final[float]
-    upper: Final[float]
-    multiplicity: Final[float]
+    body: int
+    at: Array
+    kind: PathKind = ...
+    radii: _Floats = ...
+    side: _Floats = ...
+    q: int = ...
+    lower: float = ...
+    upper: float = ...
+    multiplicity: float = ...
 
 class ElementCoordinate(_Record):
-    def __init__(self, q: int, v: int) -> None: ...
-    q: Final[int]
-    v: Final[int]
+    q: int
+    v: int
 
 class ElementDescription(_Record):
-    def __init__(
-        self,
-        name: str,
-        kind: ElementKind,
-        program: Program,
-        derivative: Program,
-        energy: Program | None = ...,
-        a: int = ...,
-        b: int = ...,
-        at_a: ArrayLike = ...,
-        at_b: ArrayLike = ...,
-        points: Sequence[PathPoint] = ...,
-        coordinates: Sequence[ElementCoordinate] = ...,
-    ) -> None: ...
-    name: Final[str]
-    kind: Final[ElementKind]
-    program: Final[Program]
-    derivative: Final[Program]
-    energy: Final[Program | None]
-    a: Final[int]
-    b: Final[int]
-    at_a: Final[Array]
-    at_b: Final[Array]
-    points: Final[list[PathPoint]]
-    coordinates: Final[list[ElementCoordinate]]
+    name: str
+    kind: ElementKind
+    program: Program
+    derivative: Program
+    energy: Program | None = ...
+    a: int = ...
+    b: int = ...
+    at_a: Array = ...
+    at_b: Array = ...
+    points: Sequence[PathPoint] = ...
+    coordinates: Sequence[ElementCoordinate] = ...
 
 class SignalSource(enum.Enum):
     time = ...
@@ -365,69 +277,35 @@ class SignalCallKind(enum.Enum):
     inverse_at = ...
 
 class PortDescription(_Record):
-    def __init__(
-        self,
-        name: str,
-        kind: ElementKind,
-        a: int = ...,
-        b: int = ...,
-        at_a: ArrayLike = ...,
-        at_b: ArrayLike = ...,
-        points: Sequence[PathPoint] = ...,
-    ) -> None: ...
-    name: Final[str]
-    kind: Final[ElementKind]
-    a: Final[int]
-    b: Final[int]
-    at_a: Final[Array]
-    at_b: Final[Array]
-    points: Final[list[PathPoint]]
+    name: str
+    kind: ElementKind
+    a: int = ...
+    b: int = ...
+    at_a: Array = ...
+    at_b: Array = ...
+    points: Sequence[PathPoint] = ...
 
 class SignalProgram(_Record):
-    def __init__(
-        self,
-        program: Program,
-        input_registers: int,
-        inputs: Sequence[tuple[SignalSource, int, int]],
-        calls: Sequence[tuple[SignalCallKind, int, Sequence[int]]] = ...,
-        places: Sequence[int] = ...,
-    ) -> None: ...
-    program: Final[Program]
-    input_registers: Final[int]
-    inputs: Final[list[tuple[SignalSource, int, int]]]
-    calls: Final[list[tuple[SignalCallKind, int, list[int]]]]
-    places: Final[list[int]]
+    program: Program
+    input_registers: int
+    inputs: Sequence[tuple[SignalSource, int, int]]
+    calls: Sequence[tuple[SignalCallKind, int, Sequence[int]]] = ...
+    places: Sequence[int] = ...
 
 class SignalsDescription(_Record):
-    def __init__(
-        self,
-        states: int,
-        held: int,
-        forces: SignalProgram | None,
-        slopes: SignalProgram | None,
-        readings: SignalProgram | None,
-        coordinates: Sequence[int],
-        slope_places: Sequence[tuple[int, SignalMotion, int]],
-        ports: Sequence[PortDescription],
-        driven: int,
-        blocks: Sequence[SignalProgram],
-        integrals: int = 0,
-        bounded: Sequence[int] = ...,
-        bounded_slope_places: Sequence[tuple[int, SignalMotion, int]] = ...,
-    ) -> None: ...
-    states: Final[int]
-    held: Final[int]
-    forces: Final[SignalProgram | None]
-    slopes: Final[SignalProgram | None]
-    readings: Final[SignalProgram | None]
-    coordinates: Final[list[int]]
-    slope_places: Final[list[tuple[int, SignalMotion, int]]]
-    ports: Final[list[PortDescription]]
-    driven: Final[int]
-    blocks: Final[list[SignalProgram]]
-    integrals: Final[int]
-    bounded: Final[list[int]]
-    bounded_slope_places: Final[list[tuple[int, SignalMotion, int]]]
+    states: int
+    held: int
+    forces: SignalProgram | None
+    slopes: SignalProgram | None
+    readings: SignalProgram | None
+    coordinates: Sequence[int]
+    slope_places: Sequence[tuple[int, SignalMotion, int]]
+    ports: Sequence[PortDescription]
+    driven: int
+    blocks: Sequence[SignalProgram]
+    integrals: int = 0
+    bounded: Sequence[int] = ...
+    bounded_slope_places: Sequence[tuple[int, SignalMotion, int]] = ...
 
 class Model:
     def __init__(
@@ -451,8 +329,7 @@ class Model:
     loop_nq: Final[int]
     signal_numbers: Final[int]
     callback_numbers: Final[int]
-    @property
-    def gravity(self) -> Array: ...
+    gravity: Final[Array]
     parents: Final[list[int]]
     q_offsets: Final[list[int]]
     v_offsets: Final[list[int]]
@@ -747,13 +624,10 @@ class Contacts:
         covered: Sequence[int] = (),
     ) -> None: ...
     def gaps(self, pair: int) -> int: ...
-    @property
-    def points(self) -> int: ...
-    @property
-    def pair_of_point(self) -> NDArray[np.intc]: ...
+    points: Final[int]
+    pair_of_point: Final[NDArray[np.intc]]
     def set_work(self, places: Sequence[int] | NDArray[np.int32]) -> None: ...
-    @property
-    def law_coordinates(self) -> list[int]: ...
+    law_coordinates: Final[list[int]]
 
 def contact_forces(
     contacts: Contacts, q: ArrayLike, v: ArrayLike
@@ -778,30 +652,18 @@ def contact_points(
 class RecordedWorlds: ...
 
 class NewtonIteration:
-    @property
-    def length(self) -> float: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def gradient(self) -> float: ...
-    @property
-    def step_length(self) -> float: ...
-    @property
-    def residual(self) -> float: ...
-    @property
-    def touching(self) -> int: ...
-    @property
-    def sticking(self) -> int: ...
-    @property
-    def stopped(self) -> int: ...
-    @property
-    def sticking_joints(self) -> int: ...
-    @property
-    def bounded(self) -> int: ...
-    @property
-    def renews(self) -> bool: ...
-    @property
-    def converged(self) -> bool: ...
+    length: Final[float]
+    cost: Final[float]
+    gradient: Final[float]
+    step_length: Final[float]
+    residual: Final[float]
+    touching: Final[int]
+    sticking: Final[int]
+    stopped: Final[int]
+    sticking_joints: Final[int]
+    bounded: Final[int]
+    renews: Final[bool]
+    converged: Final[bool]
 
 class _PythonStep(Protocol):
     def __call__(self, world: int, t: float, h: float, /) -> bool: ...
@@ -834,8 +696,7 @@ class _Worlds(RecordedWorlds):
         kept: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
-    @property
-    def parts(self) -> dict[str, NDArray[Any]]: ...
+    parts: Final[dict[str, NDArray[Any]]]
     def readings(self, worlds: NDArray[np.int32] | None = None, threads: int = 1) -> Array: ...
     def set_model(self, model: Model) -> None: ...
     def set_varied(
@@ -923,8 +784,7 @@ def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
 
 class EnvironmentTables:
     def __init__(self, plan: object, worlds: int, single: bool) -> None: ...
-    @property
-    def parts(self) -> dict[str, NDArray[Any]]: ...
+    parts: Final[dict[str, NDArray[Any]]]
     def act(self, worlds: RecordedWorlds, actions: ArrayLike) -> int: ...
     def begin(self, chosen: ArrayLike, seed: float) -> None: ...
     def start(self, worlds: RecordedWorlds, chosen: ArrayLike) -> None: ...

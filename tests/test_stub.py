@@ -49,10 +49,13 @@ def public(tree: ast.Module) -> Signatures:
                 if isinstance(base, ast.Name)
                 for name, signature in members.get(base.id, {}).items()
             }
+            is_record = "_Record" in map(ast.unparse, node.bases)
             for member in node.body:
                 if isinstance(member, ast.FunctionDef):
                     own[member.name] = arguments(member)
-                elif isinstance(member, ast.AnnAssign) and "Final[" in ast.unparse(member):
+                elif isinstance(member, ast.AnnAssign) and (
+                    is_record or "Final[" in ast.unparse(member)
+                ):
                     own[ast.unparse(member.target)] = ("self",)  # a property
             if not node.name.startswith("_"):
                 found[node.name] = None
