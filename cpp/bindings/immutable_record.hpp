@@ -6,6 +6,7 @@
 
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "bindings/fixed_shape_arrays.hpp"
@@ -68,6 +69,7 @@ void define_fields(Class& record, const py::tuple& names) {
 /// A field: the argument of the constructor that gives it, set(record, value), and get(record).
 template <class Value, class Argument, class Set, class Get>
 struct Field {
+  static_assert(std::is_base_of_v<py::arg, Argument>);
   using Type = Value;
   Argument argument;
   Set set;
