@@ -86,7 +86,7 @@ const auto& kernels_of(double /*tag*/) {
   return engine::kernels().float64;
 }
 
-/// Both functions in a precision; single precision takes no other arrays.
+/// Defines both functions for one precision; in single precision, other arrays are not converted.
 template <class Real>
 void define_maps(py::module_& m) {
   constexpr bool is_strict = sizeof(Real) == 4;

@@ -11,8 +11,8 @@ namespace pysim::collision {
 ///     n·u = 0                  u  from one support point of a shape to another: along an edge or a face
 ///     t·(b − a − g n) = 0      t  across n and all u,  da = D_A dn,  db = −D_B dn,  g = n·(b − a)
 ///
-/// The normal so depends on the poses to rounding, where a search of a distance leaves the root of its
-/// accuracy.
+/// The normal is then exact to rounding; the search of the distance alone leaves an error of about the root
+/// of its accuracy.
 template <class S>
 class NormalRefinement {
  public:

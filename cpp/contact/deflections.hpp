@@ -165,8 +165,8 @@ class Deflections {
     store(collision::select(touches, next.turning, none), state.memory + places_.turning(pair.turning + i));
   }
 
-  /// Forgets points of a pair, and clears what they report but for the impulse; leaves the `used` ones whose
-  /// numbers begin at `slot`.
+  /// Clears the memory of a pair's points, and their reports but for the impulse, except of the `used` points
+  /// whose numbers `slot` lists.
   void forget(const Pair& pair, const int* slot, int used, const ContactState<S>& state) const {
     const int* const end = slot + used;
     for (int i = pair.first; i < pair.first + pair.points; ++i) {

@@ -98,7 +98,7 @@ void clear_seed(const DifferentialDynamics<S>& d, int b) {
   for (S& tau : d.seed[b].tau) tau = all<S>(0);
 }
 
-/// One column of P, Q, R (to `change`) and of ∂τ (tree coordinates), from the seeds of all bodies.
+/// Computes one column of P, Q, R, in `change`, and of ∂τ (tree coordinates) from the seeds of all bodies.
 template <class S>
 void spread_seeds(const ModelOf<S>& model, const DifferentialDynamics<S>& d, S* tau) {
   for (int b = 0; b < model.bodies; ++b) {

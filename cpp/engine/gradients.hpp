@@ -61,7 +61,7 @@ struct GradientBatch : WorldBatch<double> {
   int switches;                            ///< counts of switches of a state
   const double* solutions;                 ///< (states, contact::solution_numbers); null to solve steps again
   const StepMatrices* matrices = nullptr;  ///< which are made instead; null for none
-  const double* readings = nullptr;  ///< (states, readings) cotangents of signals, which are pulled instead
+  const double* readings = nullptr;  ///< (states, readings) cotangents of signals, pulled instead of a step's
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
   double* good;  ///< (states) 1 where the step was solved in one part, 0 elsewhere, -1 if the tape was full

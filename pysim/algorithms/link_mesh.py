@@ -68,7 +68,7 @@ class MassMesh:
         return replace(self, solid=self.solid.moved(vertices))
 
     def theta(self) -> Array:
-        """Return θ (10,) of what the mesh weighs, or of all that shares its mass, in the body's frame."""
+        """Return θ (10,) of the mesh, or of all shapes with which it shares the mass, in the body's frame."""
         if self.mass is None:
             return move_theta(self.solid.theta(self.density or 0.0), self.pose)
         T = self._unit_theta()
@@ -86,7 +86,7 @@ class MassMesh:
         return self.solid.gradient(self.chain().T @ np.asarray(weights, float))
 
     def _unit_theta(self) -> Array:
-        """Return T (10,) of unit density, with all that shares the mass."""
+        """Return T (10,): θ of the mesh at unit density, plus that of the shapes with which it shares the mass."""
         T = move_theta(self.solid.theta(1.0), self.pose)
         return T if self.rest is None else T + self.rest
 

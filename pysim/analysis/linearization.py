@@ -483,7 +483,7 @@ class _Linearization:
     def _closed(
         self, q: Array, v: Array, loop_q: Array, moves: Array
     ) -> tuple[Array, Array, Array]:
-        """Return closed states whose independent coordinates and velocities are moved as asked."""
+        """Return states with loops closed whose independent coordinates and velocities have the given displacements."""
         model, state, n, own = self.model, self.scene.state, self.N.shape[1], self.independent
         for _ in range(6):
             there = project(model, q, v, loop_q=loop_q)

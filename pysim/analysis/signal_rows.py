@@ -81,7 +81,7 @@ class SignalRows:
         if not isinstance(by_name, Mapping) or by_name.keys() != self.signals.keys():
             names = ", ".join(map(repr, self.signals))
             problem = f"by signals must be a dictionary of {names}"
-            raise SimulationError("loss", f"{problem}; give 0 * rows of those without influence")
+            raise SimulationError("loss", f"{problem}; give 0 * rows for one without influence")
         rows = np.empty((*shape, len(self.columns)))
         for (name, own), first in zip(self.signals.items(), self._firsts(), strict=True):
             of_name: Any = np.asarray(by_name[name], float)

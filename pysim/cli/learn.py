@@ -163,7 +163,7 @@ def clipped_text(environment: Environment, share: float) -> str:
 
 
 def _line(progress: Progress, speed: float, wanted: float) -> str:
-    """Return what is said of an iteration."""
+    """Return the printed line of an iteration."""
     seconds = max(0.0, wanted - progress.steps) / speed
     ended = ""
     if not math.isnan(progress.episode_return):

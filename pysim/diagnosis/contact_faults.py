@@ -201,7 +201,7 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
 
 
 def _motion(model: Model, trajectory: Trajectory, bodies: list[int], begin: int) -> Motion | None:
-    """Return how the fastest coordinate of a tree moves from a row on, None at rest."""
+    """Return the motion of the fastest coordinate of a tree after row `begin`; None if the tree is at rest."""
     columns = [column for k in bodies for column in _columns(model, k)]
     if not columns:
         return None

@@ -148,7 +148,7 @@ class RecordedSignal:
 
 @dataclass(frozen=True)
 class ExertedForce:
-    """What a force or actuator that depends on time or signals exerts: its columns among the readings."""
+    """Columns among the readings of the force of a plugin that depends on time or signals."""
 
     name: str
     acts: str  # frames, path or coordinates

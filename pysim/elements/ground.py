@@ -37,7 +37,7 @@ class GroundSurface(Protocol):
 
 
 class Ground:
-    """What carries a mechanism: surfaces that are fixed to the world.
+    """Surfaces fixed to the world, on which a mechanism stands.
 
     Args:
         surfaces: in any order.

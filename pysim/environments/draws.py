@@ -29,12 +29,12 @@ UNIT = 2.0**-32
 
 
 def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
-    """Return numbers (worlds, count) within (0, 1).
+    """Return uniformly distributed numbers (worlds, count) in (0, 1), from the counter-based generator Philox.
 
     Args:
         key: (worlds,) keys of the episodes.
         index: (worlds,) control steps in the episode, or one for all.
-        use: what the numbers are for.
+        use: number of the purpose, such as `LEVEL`; each has its own stream.
         count: numbers for a world.
     """
     own = np.asarray(key, float).astype(np.uint64)

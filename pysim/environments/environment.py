@@ -203,7 +203,7 @@ class Environment:
 
     @property
     def critic(self) -> NDArray[Any]:
-        """What a critic sees (n, size): the observations, and the signals of `critic` without noise."""
+        """Observations of a critic (n, size): those of the policy, and the signals of `critic` without noise."""
         return self._groups.critic(self.observations, self._numbers())
 
     @property

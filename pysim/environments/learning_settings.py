@@ -38,7 +38,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Progress:
-    """What an iteration led to; means of the episodes that have ended in it, or of those before."""
+    """Results of an iteration: means over the episodes that ended in it, or over earlier ones if none did."""
 
     iteration: int
     steps: int  # control steps of all worlds so far

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pysim.simulation.worlds import Worlds
     from pysim.typing import Array
 
-LEVEL = 4  # use of the draws
+LEVEL = 4  # stream of random numbers that the levels draw from
 GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # an episode, after its last step
 
 

@@ -95,7 +95,7 @@ class MirroredStates:
         self.worlds, self.actions = self._drawn(signs)
 
     def _worlds(self, n: int) -> Worlds:
-        """Return worlds at home whose random numbers are alike."""
+        """Return worlds at the start, all with the same random numbers."""
         worlds = Worlds(self._scene, n, numbers=[0] * n)
         worlds.reset(keyframe=self._keyframe)
         worlds.inputs[self._input][:] = self._offset
@@ -158,11 +158,13 @@ class MirroredStates:
             sign[k] = -1.0 if mirrored else 1.0
             if not apart[int(mirrored), place[k]] < UNLIKE * np.linalg.norm(image[k]):
                 raise self._fault(
-                    f"no number of the input {self._input!r} does what number {k} does, mirrored"
+                    f"the effect of number {k} of the input {self._input!r}, mirrored, is that of no number"
                 )
         found = SignedPlaces(place, sign)
         if len(set(place.tolist())) < size:
-            raise self._fault(f"two numbers of the input {self._input!r} have one mirror image")
+            raise self._fault(
+                f"two numbers of the input {self._input!r} have the same mirror image"
+            )
         if np.abs(found.of(self._offset) - self._offset).max() > EQUAL:
             raise self._fault("environment.action.offset is not its own mirror image")
         return found

@@ -74,7 +74,7 @@ class SchedulePlan(NamedTuple):
 
 
 class ChangePlan(NamedTuple):
-    """What is drawn anew on a schedule: added to velocities, or set as numbers of inputs."""
+    """Random numbers that are drawn anew on a schedule: added to velocities, or set as inputs."""
 
     pushes: bool
     drawn: DrawPlan

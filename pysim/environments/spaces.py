@@ -33,7 +33,7 @@ def spaces_of(environment: Environment, *, groups: bool = False) -> tuple[Space[
 
 
 def _box(environment: Environment, limited: int, unlimited: int) -> Box:
-    """Return the space of numbers: the first are within the limit of observations, the others any."""
+    """Return the space of vectors: first numbers within the limit of observations, then numbers without bounds."""
     high = np.full(limited + unlimited, np.inf, environment.dtype)
     high[:limited] = environment.limit
     return Box(-high, high, dtype=environment.dtype.type)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a trial has met."""
+    """Ranges of observations, terms of rewards and ends of episodes in a trial of an environment."""
 
     steps: int  # control steps of all worlds
     seconds: float  # that they took

@@ -106,7 +106,7 @@ if sys.platform == "win32":
             return os.read(descriptor, length)
 
     class _Overlapped(ctypes.Structure):
-        """Where a lock begins."""
+        """Start of a lock in the file, as `OVERLAPPED` of Windows has it."""
 
         _fields_ = (
             ("internal", ctypes.c_void_p),

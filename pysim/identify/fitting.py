@@ -46,7 +46,7 @@ LOST = 10.0  # times the motion: distance of a world that is lost
 
 @dataclass(frozen=True)
 class Fit:
-    """What a recording says about numbers of a scene."""
+    """Estimates of numbers of a scene from a recording, with their standard deviations."""
 
     values: dict[str, float]
     # standard deviations, from what is left of the noise; inf where nothing depends on one

@@ -156,7 +156,7 @@ def _capsule(r: Array, h: Array) -> Array:
 
 
 def _cone(r: Array, h: Array, lift: ArrayLike = 0.0) -> Array:
-    """Return the middle of its axis lies at z = lift; the centre of mass a quarter of the length above the base."""
+    """Return θ of a cone with the middle of its axis at z = lift; its centre of mass is h/4 above the base."""
     z = np.asarray(lift) - h / 4
     across = 3 / 20 * r * r
     return _theta(np.pi * r * r * h / 3, across, across, 3 / 80 * h * h + z * z, z)

@@ -31,7 +31,7 @@ class DerivativeNodes:
     nodes: list[int]
 
     def program(self, traced: Traced) -> Program:
-        """Return the program for the engine."""
+        """Return the program that computes the derivatives from q and v, as the engine reads it."""
         return emit(self.tape, self.nodes, [], traced.coordinates.nq + traced.coordinates.nv)
 
 

@@ -152,7 +152,7 @@ def optimise(
 
 @dataclass(frozen=True)
 class _End:
-    """Where a search ended, in the unit cube."""
+    """End of a search: its point in the unit cube, and the quantities there."""
 
     point: Array
     values: Array  # quantities and residuals there
@@ -210,7 +210,7 @@ class _Search:
         return self._excess(values) <= FEASIBLE
 
     def _excess(self, values: Array) -> float:
-        """Return by how much quantities are beyond their bounds, the largest."""
+        """Return the largest relative amount by which a quantity is beyond its bounds, 0 if none is."""
         found = values[self.objectives : self._first]
         beyond = [
             max(low - x, x - high, 0.0) / max(abs(low if x < low else high), 1.0)

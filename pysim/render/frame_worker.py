@@ -40,7 +40,7 @@ MOST = 8  # workers
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker draws."""
+    """Frames that a worker draws: trajectories, options and times."""
 
     trajectory: Trajectory
     options: RenderOptions

@@ -26,7 +26,7 @@ MOST_DIAGNOSED = 16  # worlds that end early
 
 
 def overflows(records: WorldRecords, t: Array, q: Array, v: Array) -> dict[int, str]:
-    """Return why rows within steps that were good are NaN or infinite, which they are from there on, by world."""
+    """Return, by world, why rows of worlds that still run have overflowed; set their rows from there on to NaN."""
     found = dict[int, str]()
     wild = np.asarray(~(np.isfinite(q).all(axis=2) & np.isfinite(v).all(axis=2)))
     for k in np.flatnonzero(wild.any(axis=1) & (records.status == Status.RUNNING)).tolist():
@@ -74,7 +74,7 @@ def lost_worlds(
     known: Mapping[int, str],
     gone: Sequence[int],
 ) -> tuple[list[int], dict[int, str]]:
-    """Return the worlds that failed, and why, of those whose cause is known; those `gone` had failed before."""
+    """Return the worlds that failed in this rollout, and the causes that are known; worlds `gone` failed before it."""
     lost = sorted({*np.flatnonzero(records.lost).tolist(), *unstable, *known} - set(gone))
     errors = {k: text for k, (_, text) in unstable.items()} | dict(known)
     for k in lost:

@@ -89,7 +89,7 @@ def grouped_worlds(worlds: RolloutWorlds) -> list[WorldGroup]:
 
 
 def saved_groups(groups: list[WorldGroup]) -> bytes:
-    """Return the state of worlds after a rollout: what `Worlds.save` returns, of several groups one after the other."""
+    """Return the state of worlds after a rollout, as `Worlds.save` does; several groups one after the other."""
     saved = []
     for _, records in groups:
         if records.parameters is None:
@@ -98,7 +98,7 @@ def saved_groups(groups: list[WorldGroup]) -> bytes:
             saved.append(save_worlds(records, records.chosen(None), live_controllers=True))
         except TypeError as error:
             scheme = records.scene.settings.integrator
-            problem = f"does not hold what {scheme!r} remembers of {records.count} worlds: its attribute {error}"
+            problem = f"cannot hold the attributes of scheme {scheme!r} of {records.count} worlds: {error}"
             remedy = "let the scheme keep numbers, texts, arrays, or lists of them"
             raise SimulationError("state", f"{problem}; {remedy}") from None
     if len(saved) == 1:

@@ -54,7 +54,7 @@ def worlds_at_start(
     if not goes_on:
         return worlds, groups
     if len(saved) != len(groups):
-        problem = "is of scenes that are stepped together in other groups"
+        problem = "was saved with the scenes stepped together in other groups"
         raise SimulationError("state", f"{problem}; pass that of a rollout of the same scenes")
     return _continued(worlds, groups, saved, has_starts=has_starts), groups
 
@@ -62,7 +62,7 @@ def worlds_at_start(
 def _continued(
     worlds: RolloutWorlds, groups: list[WorldGroup], saved: list[bytes], *, has_starts: bool
 ) -> RolloutWorlds:
-    """Return worlds that go on from saved records of their groups, or with them from other states."""
+    """Return worlds that continue the saved records of their groups, from other q and v if `has_starts`."""
     start, lost = 0.0, np.zeros(len(worlds.q0), bool)
     q0, v0, loop_q = worlds.q0.copy(), worlds.v0.copy(), worlds.loop_q.copy()
     for (chosen, records), saved_group in zip(groups, saved, strict=True):

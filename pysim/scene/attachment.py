@@ -169,7 +169,7 @@ def _named_signals(
 
 
 def _moved(ground: GroundSpec, X: Array) -> GroundSpec:
-    """Return a ground in the frame in which its old frame has the pose X (4, 4)."""
+    """Return a ground in a parent frame, in which its present frame has the pose X (4, 4)."""
     if ground.field is not None:
         return replace(ground, field=replace(ground.field, pose=X @ ground.field.pose))
     x, y, z = map(float, X[:3, :3] @ ground.normal)

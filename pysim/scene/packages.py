@@ -244,7 +244,7 @@ def _children(folder: Path) -> Iterator[Path]:
 def _existing(
     uri: str, candidates: list[tuple[Path, AllowedFolders]], suffixes: Sequence[str]
 ) -> Path:
-    """Return the first path that is a file of the kind and, after links are resolved, lies within its allowed."""
+    """Return the first path that is a file of the kind and lies within its allowed folders after links are resolved."""
     try:
         return _first_existing(uri, candidates, suffixes)
     except OSError as error:  # the system rejects the name, or the folder cannot be opened

@@ -303,7 +303,7 @@ class RodShape:
 
 @dataclass(frozen=True)
 class RodSpec:
-    """Chain of bars that stands for a rod."""
+    """Flexible rod, modelled as a chain of bars."""
 
     name: OwnName
     bars: tuple[OwnName, ...]  # bodies, from its beginning; with the body of its end, if it has one

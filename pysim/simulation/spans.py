@@ -24,11 +24,11 @@ def steps_of_span(
     if seconds is None:
         if not math.isfinite(step):
             name = settings.integrator
-            problem = f"are of the length that {name!r} chooses, and the scene sets no step"
+            problem = f"have no fixed length: {name!r} chooses it, and the scene sets no step"
             raise SimulationError("steps", f"{problem}; give seconds, or set simulation.step")
         return 1 if steps is None else checked_whole(steps, "steps", 0), step
     if steps is not None:
-        raise SimulationError("seconds", "and steps are two spans; give one of them")
+        raise SimulationError("seconds", "is given together with steps; leave one of them out")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):
         raise SimulationError("seconds", f"must be a number, got {seconds!r}")
     if not math.isfinite(seconds):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def events_of(records: WorldRecords) -> tuple[Events, ...]:
-    """Return the events of every world since its record was asked last."""
+    """Return the events in `records.occurred`, by world."""
     model, names = records.scene.model, event_names(records.scene)
     occurrences: list[list[EventOccurrence]] = [[] for _ in range(records.count)]
     for k, occurrence in records.occurred:

@@ -21,7 +21,7 @@ KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that double
 
 
 def loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever callers give
-    """Return a scene: that given, or that of a scene file or of a model file."""
+    """Return the given scene, or load that of a scene file or of a model file."""
     if isinstance(scene, Scene):
         return scene
     if not isinstance(scene, (str, PathLike)):
@@ -32,7 +32,7 @@ def loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever callers give
 
 
 def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
-    """Return a scene whose model files' actuators follow inputs, and the places of their commands there."""
+    """Return a scene in which actuators of model files follow inputs, and where in these each command lies."""
     spec, places = with_control_inputs(scene.spec)
     if spec is scene.spec:
         return scene, places
@@ -42,10 +42,10 @@ def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
 def scene_to_step(
     scene: Scene, seed: int | None, on_failure: str | None
 ) -> tuple[Scene, dict[str, ControlPlace]]:
-    """Return the scene that worlds of another one step, with a seed and `on_failure` if given; and its commands.
+    """Return the scene that `Worlds` of a scene step, and where in its inputs each actuator command lies.
 
-    Its controllers in Python are its own, and its actuators from model files follow inputs, at the places of the
-    commands.
+    It has copies of the controllers in Python, its actuators from model files follow inputs, and `seed` and
+    `on_failure` replace the scene's if given.
     """
     stepped, controls = with_controls(scene)
     stepped = with_own_controllers(stepped)

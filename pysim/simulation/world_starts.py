@@ -25,7 +25,7 @@ OPEN = 1e-6  # [m, rad] by which loops of a start or of a written state may be o
 
 
 class WorldStarts:
-    """Starts of the worlds of some records, which begin there.
+    """Starts of worlds, at which it lets their records begin.
 
     Args:
         records: of the worlds.
@@ -78,7 +78,7 @@ class WorldStarts:
 
     @property
     def _begins_alike(self) -> bool:
-        """Whether the records of worlds that begin at the scene's start are equal."""
+        """Whether all worlds that begin at the scene's start have the same record, so that it can be copied."""
         signals, parameters = self._scene.signals, self._records.parameters
         if not self.is_uniform or self._records.python is not None:
             return False
@@ -122,7 +122,7 @@ class WorldStarts:
         model = self._scene.model
         keyframes = {keyframe.name: keyframe for keyframe in model.spec.keyframes}
         if not isinstance(name, str):
-            raise SimulationError("keyframe", f"must be the name of one, got {name!r}")
+            raise SimulationError("keyframe", f"must be the name of a keyframe, got {name!r}")
         if name not in keyframes:
             remedy = did_you_mean(name, keyframes) or "; the scene has none" * (not keyframes)
             raise UnknownSimulationNameError("keyframe", f"there is none named {name!r}{remedy}")

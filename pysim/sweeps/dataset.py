@@ -191,7 +191,7 @@ class SweepFile:
         except OSError as error:
             raise unusable(self._path, error, "cannot be read") from error
         if len(data) != shape[0] * row:
-            raise damaged(self._path, f"{name!r} ends with the file")
+            raise damaged(self._path, f"the file ends within {name!r}")
         return np.frombuffer(data, kind).reshape(shape)
 
     def _write(self, name: str, first: int, values: Rows) -> None:

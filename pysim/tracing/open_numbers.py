@@ -49,7 +49,7 @@ class Recipe(NamedTuple):
 
 @dataclass
 class Recipes:
-    """How constants of the programs of a scene follow from open numbers.
+    """Formulas by which constants of a scene's programs follow from its open numbers.
 
     Attributes:
         steps: operands before their users, each once.

@@ -52,7 +52,7 @@ class StoredFile:
 
 
 def _state_of(descriptor: int) -> tuple[int, ...]:
-    """Return what distinguishes a file from others and from later contents of its own."""
+    """Return the identity of a file and of its present contents: it differs for other files and after a change."""
     found = os.fstat(descriptor)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 

@@ -58,7 +58,7 @@ def saved_controllers(signals: CompiledSignals | None) -> str:
 
 
 def restore_controllers(signals: CompiledSignals | None, saved: str, where: str) -> None:
-    """Return the controllers of a scene to what `saved_controllers` returned.
+    """Put the controllers of a scene back into the state that `saved_controllers` returned.
 
     Raises:
         SimulationError: `saved` is something else; the error begins with `where`.

@@ -27,8 +27,8 @@ class Stop(IntEnum):
     REACHED = 0
     UNFINISHED = 1  # the steps of the call are used up
     WAITS = 2  # Python has to run blocks
-    LOST = 3  # or ended
-    EVENT = 4  # and later ones: at event k, 4 + k
+    LOST = 3  # the world is lost or has ended
+    EVENT = 4  # 4 + k at event k
 
 
 class EngineCalls:
@@ -47,7 +47,7 @@ class EngineCalls:
         arrays: dict[str, Any],
         **keys: Any,  # noqa: ANN401, as the engine takes them
     ) -> NDArray[np.int64]:
-        """Let all worlds go on through rows of a call, from the rows (worlds,) on; return why each stops."""
+        """Advance all worlds through the rows of a call, world k from row[k] on; return the `Stop` of each."""
         records = self._records
         if not records.impacts:
             return self._checked(lambda: records.engine.advance(row=row, **arrays, **keys))
@@ -57,7 +57,7 @@ class EngineCalls:
     def _advance_alone(
         self, k: int, row: NDArray[np.int64], arrays: dict[str, Any], keys: dict[str, Any]
     ) -> int:
-        """Let a world with impacts go on through rows of a call."""
+        """Advance a world with impacts through the rows of a call."""
         arrays_of_world: dict[str, Any] = {
             n: x[k : k + 1] if isinstance(x, np.ndarray) else x for n, x in arrays.items()
         }
@@ -71,7 +71,7 @@ class EngineCalls:
         return int(self.made(chosen, go_on)[0])
 
     def made(self, selection: NDArray[np.int32] | None, call: Callable[[], _T]) -> _T:
-        """Return what a call for some worlds returns, one world where there are impacts."""
+        """Return the result of a call for a selection; with impacts, of one world and repeated until none is passed."""
         records = self._records
         if not records.impacts:
             return self._checked(call)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def answer_event(records: WorldRecords, k: int, event: int) -> list[EventOccurrence]:
-    """Let world k, which has stopped at an event, go on or end; return what has occurred, in order.
+    """Let world k, which has stopped at an event, go on or end; return the occurrences in their order.
 
     An event releases forces, and changes velocities where surfaces meet.
     """

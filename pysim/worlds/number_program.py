@@ -44,7 +44,7 @@ def number_program(scene: VariedScene, parameters: Sequence[Parameter]) -> Numbe
     """
     for parameter in parameters:
         if parameter in scene.computed:
-            problem = "Python computes with it before the run; load scenes with pysim.load_scenes"
+            problem = "its value is needed while the scene is compiled; load scenes with pysim.load_scenes"
             raise SimulationError(f"parameters: {parameter.name}", problem)
     tape, count = Tape(), 0
     values: dict[str, Array] = {}

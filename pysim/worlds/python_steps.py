@@ -117,7 +117,7 @@ class PythonSteps:
         self._held[world] = copied_memory(self.schemes[world])
 
     def put_back(self, world: int, /) -> None:
-        """Return the scheme of a world to what `hold` has noted."""
+        """Put the scheme of a world back into the state that `hold` has noted."""
         self._remember(world, deepcopy(self._held[world]))
 
     def _remember(self, k: int, memory: dict[str, Any]) -> None:
@@ -160,7 +160,7 @@ class PythonSteps:
         }
 
     def load(self, memories: dict[int, dict[str, Any]]) -> None:
-        """Return the schemes of worlds to what `read` returned."""
+        """Put the schemes of worlds into the states that `read` returned."""
         for k, memory in memories.items():
             vars(self.schemes[k]).update(memory)
             self.errors.pop(k, None)

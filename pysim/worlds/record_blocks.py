@@ -1,4 +1,4 @@
-"""Blocks of signals in records of worlds: their numbers begin, and blocks run that the engine cannot.
+"""Blocks of signals in records of worlds: starts of their numbers, and runs of the blocks that the engine cannot run.
 
 These are controllers in Python, and blocks that read accelerations after a step with contacts. A world waits at the
 instant of such a block and goes on when it has run.

@@ -45,7 +45,7 @@ class Selections:
                 name, f"there is no world {wrong}; they are numbered 0 to {self._count - 1}"
             )
         if not repeated and len(np.unique(numbers)) != len(numbers):
-            raise SimulationError(name, "names a world twice; give each once")
+            raise SimulationError(name, "names a world twice; name each once")
         return np.ascontiguousarray(numbers, np.int32)
 
     def number(self, world: int) -> int:

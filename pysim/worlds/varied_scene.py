@@ -1,4 +1,4 @@
-"""Numbers of the engine in worlds that have numbers of their own, and scenes of such worlds."""
+"""Numbers of the engine that differ between worlds, and the scenes of such worlds."""
 
 from __future__ import annotations
 

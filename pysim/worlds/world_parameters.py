@@ -277,7 +277,7 @@ class WorldParameters(Mapping[str, Any]):
 
     @cached_property
     def _shared(self) -> dict[str, object]:
-        """What worlds share."""
+        """Properties of the compiled scene that all worlds share."""
         return numbers_of(self._records.scene).shared
 
     def _reject_structure(self, k: int) -> None:

@@ -212,7 +212,7 @@ def test_images_of_images_are_what_they_were(tmp_path: Path) -> None:
         (
             "matrix = [[0, 1]]",
             "matrix = [[1, 0]]",
-            "input 'torque' does what number 1 does, mirrored",
+            "effect of number 1 of the input 'torque', mirrored, is that of no number",
         ),
         (
             'child = "right"\naxis = [1, 0, 0]',

@@ -408,7 +408,7 @@ def test_arguments_of_worlds_are_checked(
     [
         (lambda w: w.reset(q=1j * w.q), "q: must be real numbers, got an array of complex128"),
         (lambda w: w.reset(v=[[1.0], [1.0, 2.0]]), "v: has rows of different lengths"),
-        (lambda w: w.reset(keyframe=3), "keyframe: must be the name of one, got 3"),
+        (lambda w: w.reset(keyframe=3), "keyframe: must be the name of a keyframe, got 3"),
         (lambda w: w.reset(where=[[0], [0, 1]]), "where: has rows of different lengths"),
         (lambda w: w.inputs[None], "inputs: None: the scene has no such input"),
         (lambda w: w.signals[3], "signals: 3: the scene has no such signal"),

@@ -180,5 +180,7 @@ def test_a_rollout_that_goes_on_has_the_bits_of_one_in_one_piece(event: str, dis
 def test_a_rollout_whose_scheme_was_not_saved_does_not_go_on(disc: Any) -> None:
     scene = disc("resumed_odd")
     run = pysim.rollout(scene, steps=8, every=8)
-    with pytest.raises(SimulationError, match="state: does not hold what 'resumed_odd' remembers"):
+    with pytest.raises(
+        SimulationError, match="state: cannot hold the attributes of scheme 'resumed_odd'"
+    ):
         pysim.rollout(scene, run.q[-1], run.v[-1], steps=8, every=8, state=run.state)

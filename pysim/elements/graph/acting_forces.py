@@ -37,7 +37,7 @@ class DrivenCoordinate:
 
 
 class ActingForces:
-    """What the actuators and forces of a graph exert.
+    """Forces and powers of the actuators and forces of a graph.
 
     Args:
         blocks: of the graph, by name.

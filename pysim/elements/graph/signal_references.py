@@ -73,7 +73,7 @@ class SignalReferences:
         return order
 
     def owner(self, name: str) -> GraphBlock | None:
-        """Return the block whose signal a name is; None if there is none, which is reported where it is read."""
+        """Return the block that computes a signal; None for an unknown name, which is reported where it is read."""
         base, _ = self.selected(name)
         return self._blocks.get(base) or self._blocks.get(_split(base)[0])
 

@@ -103,7 +103,7 @@ class PneumaticCylinder(Actuator):
         _check_ratio(self.critical_ratio)
         if not self.critical_ratio < self.laminar_ratio < 1:
             problem = f"must be between critical_ratio and 1, got {self.laminar_ratio:g}"
-            raise PysimError("laminar_ratio", f"{problem}; change it")
+            raise PysimError("laminar_ratio", f"{problem}; give a ratio between them")
 
     def start(self) -> Mapping[str, Any]:
         return {"pressures": self.initial_pressures}

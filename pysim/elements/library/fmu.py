@@ -96,7 +96,7 @@ class FmuController(CallbackController):
         return [own.state() for own in self._instances]
 
     def restore(self, state: list[Any]) -> None:
-        """Return the instances to what `state` returned."""
+        """Put the instances back into the state that `state` returned."""
         for own, saved in zip(self._instances, state, strict=True):
             own.restore(saved)
 

@@ -42,7 +42,7 @@ RELEASE = 10.0  # [m/s], with which the deflections of a tyre in the air decay
 
 @dataclass
 class _Stance:
-    """How a wheel stands on a plane.
+    """Axes and camber of a wheel relative to the plane on which it stands.
 
     Attributes:
         normal: n of the plane, in a (3,).

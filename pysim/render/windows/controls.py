@@ -114,7 +114,7 @@ class Slider:
         self._knob.place(at, self._y, self.radius)
 
     def show(self, *, visible: bool) -> None:
-        """Hide it or show it; a hidden one cannot be pressed."""
+        """Show or hide the slider; a hidden slider cannot be pressed."""
         self._visible = visible
         for part in (self._line, self._past, self._knob):
             part.show(visible=visible)

@@ -85,7 +85,7 @@ class Source:
         return f"{source.name}:{line}:{column}" + (f": {key}" if key else "")
 
     def where_within(self, path: Iterable[Step], offset: int) -> str:
-        """Return `file:line:column: key` of a character in a text; of the text itself if it is of several lines."""
+        """Return `file:line:column: key` of a character in a text, or of the start of a text with several lines."""
         steps = self.steps(path)
         where, (source, inside) = self.where(steps), self.origin(steps)
         line, column = source.position_there(inside)

@@ -446,7 +446,7 @@ SEVERAL_TYPES = [
     ),
     (
         BODY + "mass = 1\ncollision = { sphere = { radius = 1 }, convex = true }\n" + FREE,
-        "s.toml:4:13: body[0].collision: convex is for a mesh",
+        "s.toml:4:13: body[0].collision: convex applies to a mesh alone; leave it out",
     ),
     (
         '[[model]]\nfile = "x.urdf"\ncollision = "all"\n',

@@ -58,7 +58,7 @@ DrawnNumbers = Annotated[str | list[str | float], BeforeValidator(_drawn_numbers
 
 
 class Action(Table):
-    """What the numbers of an action do: the input is offset + scale · action."""
+    """Action of an environment: it sets an input to offset + scale · action."""
 
     input: Name = key(..., "", "the input of the scene that actions set")
     scale: Numbers = key([1.0], "", "of the actions, one or one for each number")

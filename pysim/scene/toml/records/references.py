@@ -188,7 +188,7 @@ def _plans(table: type[Table]) -> list[tuple[str, Plan]]:
 
 
 def _plan(annotation: Any) -> Plan:  # noqa: ANN401, a type
-    """Return where values of a type have references; in those of a dict, the keys have."""
+    """Return the places of references in values of a type; in a dict, those of its keys."""
     arguments = get_args(annotation)
     if get_origin(annotation) is Annotated:
         references = [item for item in arguments[1:] if isinstance(item, Reference)]

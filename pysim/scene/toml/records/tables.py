@@ -208,7 +208,7 @@ class CollisionShape(Visual):
     @model_validator(mode="after")
     def _hull_of_mesh(self) -> CollisionShape:
         if self.convex and self.mesh is None:
-            raise error_text("convex is for a mesh")
+            raise error_text("convex applies to a mesh alone; leave it out")
         _check_decompose(self)
         return self
 
