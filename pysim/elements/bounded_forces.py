@@ -16,7 +16,7 @@ from pysim._engine import SignalSource
 if TYPE_CHECKING:
     from pysim.elements.signal_inputs import SignalInputs
 
-_DEEPEST = 40  # operations between a force and its bounds
+_MOST_OPERATIONS = 40  # operations between a force and its bounds
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class BoundedForces:
         self._moves: list[bool] = []  # of the tape's first nodes
         self._known: dict[int, BoundedForce | None] = {}
 
-    def of(self, node: int, depth: int = _DEEPEST) -> BoundedForce | None:
+    def of(self, node: int, depth: int = _MOST_OPERATIONS) -> BoundedForce | None:
         """Return the bounded part of a force and its rest; None if it has none, or several."""
         if node not in self._known:
             self._known[node] = self._found(node, depth - 1) if depth > 0 else None

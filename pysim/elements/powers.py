@@ -272,7 +272,7 @@ class Powers:
     def _velocity(self, index: int, *, mean: bool) -> Any:
         return self._input_scalar(SignalSource.mean_v if mean else SignalSource.v, index)
 
-    def _places(self, own: JointCoordinate) -> tuple[Any, Any]:
+    def _position_and_velocity(self, own: JointCoordinate) -> tuple[Any, Any]:
         """Return position (None of a rotation) and velocity of a coordinate."""
         q = (
             None
@@ -282,7 +282,7 @@ class Powers:
         return q, self._input_scalar(SignalSource.v, own.v) * own.ratio
 
     def _law(self, own: JointCoordinate, passive: Passive) -> PassiveLaw:
-        q, v = self._places(own)
+        q, v = self._position_and_velocity(own)
         return passive.law(0.0 if q is None else q, v, own.rest)
 
     def _joint_power(
@@ -307,8 +307,8 @@ class Powers:
                 self._input_scalar(SignalSource.q, joint.first_q + i) for i in range(coordinates.nq)
             ]
         else:  # a joint that follows another has one coordinate
-            q = [self._places(first)[0]]
-        v = [self._places(own)[1] for own in joint.coordinates]
+            q = [self._position_and_velocity(first)[0]]
+        v = [self._position_and_velocity(own)[1] for own in joint.coordinates]
         with self._tape.recording(lambda: method_place(plugin, "force")):
             given = call(plugin, "force", coordinates.named(q), coordinates.named_velocities(v))
         forces = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pysim._engine import Program
 
 SAMPLES = 16
-AGREE = 1e-9  # relative difference between a force and the slope of its energy
+ENERGY_TOLERANCE = 1e-9  # relative difference between a force and the slope of its energy
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ def _check_energy(plugin: Force, inputs: _Inputs, outputs: Sequence[int], energy
         slope = sign * rate(inputs.tape, x, rates, [energy])[0]
         size = 1e-12 + np.abs(forces).max(axis=0) + abs(slope)
         with np.errstate(invalid="ignore"):
-            apart = has_value & (np.abs(forces[k] - slope) > AGREE * size)
+            apart = has_value & (np.abs(forces[k] - slope) > ENERGY_TOLERANCE * size)
         if apart.any():
             at = int(np.flatnonzero(apart)[0])
             name = inputs.method.name

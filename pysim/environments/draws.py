@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use
-LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn
+LEAST_UNIFORM = (
+    2.0**-33
+)  # the smallest number of a stream, whose quantile is the least that is drawn
 UNIT = 2.0**-32
 
 
-def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
+def philox_uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
     """Return uniformly distributed numbers (worlds, count) in (0, 1), from the counter-based generator Philox.
 
     Args:
@@ -54,7 +56,7 @@ class Draws:
 
     def values(self, key: ArrayLike, index: ArrayLike, use: int) -> Array:
         """Return values (worlds, numbers)."""
-        return self._at(uniforms(key, index, use, len(self)))
+        return self._at(philox_uniforms(key, index, use, len(self)))
 
     def quantiles(self, u: float) -> Array:
         """Return the quantiles (1, numbers) of all distributions at u."""

@@ -173,7 +173,7 @@ class Environment:
         )
         if faults:
             self._checks.raise_first(faults, self._numbers(), self.terms)
-        self._starts.see(self.terms, terminated, truncated)
+        self._starts.note_step(self.terms, terminated, truncated)
         if self._starts.recurring or readings is not None:
             occurs = self._engine.parts["occurs"]
             drawn = self._starts.draw_again(occurs, self._key, self.steps)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.environments.draws import Draws, uniforms
+from pysim.environments.draws import Draws, philox_uniforms
 from pysim.environments.randomised import accept_drawn
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class Levels:
             "level_outcome": self._outcome,
         }
 
-    def see(
+    def note_step(
         self, terms: Array, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]
     ) -> None:
-        """Take in the terms of the reward (n, rewards) of a control step."""
+        """Add the terms of the reward (n, rewards) of a control step, and note the episodes that it ends."""
         self._sums += terms[:, self._plan.reward]
         self._steps += 1
         self._outcome[:] = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, GOES_ON))
@@ -79,7 +79,7 @@ class Levels:
         mean = self._sums[chosen] / steps
         is_judged = self._outcome[chosen] != GOES_ON
         level = level + (is_judged & (mean > own.rise)) - (is_judged & (mean < own.fall))
-        u = uniforms(key, 0, LEVEL, 1)[:, 0]
+        u = philox_uniforms(key, 0, LEVEL, 1)[:, 0]
         level = np.where(level >= len(self), (u * len(self)).astype(int), np.maximum(level, 0))
         level = np.where(is_first, (u * (own.first + 1)).astype(int), level)
         self.of_worlds[chosen] = level

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.environments.draws import LEAST, Draws, distribution_or_number
+from pysim.environments.draws import LEAST_UNIFORM, Draws, distribution_or_number
 from pysim.errors import SimulationError
 from pysim.typing import Array
 
@@ -92,7 +92,7 @@ class Randomised:
     def _check(self, parameters: WorldParameters) -> None:
         """Give a world the ends of the distributions, and the numbers of the scene again."""
         world = np.zeros(1, np.intp)
-        for u in (LEAST, 1 - LEAST):
+        for u in (LEAST_UNIFORM, 1 - LEAST_UNIFORM):
             self._write(parameters, world, self._draws.quantiles(u))
             accept_drawn([self], parameters)
         for path, start in self.starts.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.environments.draws import uniforms
+from pysim.environments.draws import philox_uniforms
 from pysim.environments.levels import Levels
 from pysim.environments.randomised import accept_drawn
 from pysim.errors import SimulationError
@@ -51,7 +51,7 @@ class Starts:
         if len(keyframes) == 1:
             self._worlds.begin_again(chosen, keyframe=keyframes[0], displacement=moved)
             return
-        drawn = (uniforms(key, 0, KEYFRAME, 1)[:, 0] * len(keyframes)).astype(int)
+        drawn = (philox_uniforms(key, 0, KEYFRAME, 1)[:, 0] * len(keyframes)).astype(int)
         for k in np.unique(drawn):
             rows = drawn == k
             dq = None if moved is None else moved[rows]
@@ -81,12 +81,12 @@ class Starts:
         """Return the arrays that the next starts depend on, live."""
         return {} if self.levels is None else self.levels.state()
 
-    def see(
+    def note_step(
         self, terms: Array, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]
     ) -> None:
-        """Take in what a control step led to."""
+        """Note the reward of a control step and the episodes that it ends, for the next levels."""
         if self.levels is not None:
-            self.levels.see(terms, terminated, truncated)
+            self.levels.note_step(terms, terminated, truncated)
 
     def draw_again(
         self, occurs: NDArray[np.bool_], key: Array, steps: NDArray[np.int64]

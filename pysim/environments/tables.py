@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.elements.number_names import without_index
 from pysim.environments.curriculum_table import read_curriculum
-from pysim.environments.draws import LEAST, distribution_or_number, draws_by_name
+from pysim.environments.draws import LEAST_UNIFORM, distribution_or_number, draws_by_name
 from pysim.environments.observed import Observed
 from pysim.environments.plan import (
     ChangePlan,
@@ -366,7 +366,7 @@ class TableReader:
         """Return the number of a schedule of what happens `every` so many seconds, or after drawn times."""
         time = distribution_or_number(self._places.where(*keys), 0.0 if every is None else every)
         if time.kind != "constant":
-            if time.values(np.array([LEAST]))[0] < 0:
+            if time.values(np.array([LEAST_UNIFORM]))[0] < 0:
                 raise self._error(keys, f"{time} draws negative times; take uniform(5, 10)")
             count = -1
         else:

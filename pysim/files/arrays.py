@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-LARGEST = 1 << 28  # bytes of the arrays of a file
+MOST_BYTES = 1 << 28  # bytes of the arrays of a file
 # by version of the format; later ones have fields with names
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -30,7 +30,7 @@ _HEADERS = {
 }
 
 
-def read_bytes(path: str, largest: int = LARGEST) -> bytes:
+def read_bytes(path: str, largest: int = MOST_BYTES) -> bytes:
     """Return the content of a regular file.
 
     Raises:
@@ -42,7 +42,7 @@ def read_bytes(path: str, largest: int = LARGEST) -> bytes:
         raise PysimError(error.where, error.problem) from None
 
 
-def read_npy(path: str, largest: int = LARGEST) -> NDArray[Any]:
+def read_npy(path: str, largest: int = MOST_BYTES) -> NDArray[Any]:
     """Return the array of a .npy file.
 
     Raises:
@@ -51,7 +51,7 @@ def read_npy(path: str, largest: int = LARGEST) -> NDArray[Any]:
     return _array(path, "", read_bytes(path, largest))
 
 
-def read_npz(path: str, largest: int = LARGEST) -> dict[str, NDArray[Any]]:
+def read_npz(path: str, largest: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
     """Return the arrays of a .npz file by name.
 
     Raises:

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
     from pysim.identify.unknowns import Unknowns
 
-_RANK = 1e-9  # of the largest pivot; random states leave a gap of many orders of magnitude
-_LOWER = 10.0  # by which the least length falls until there are enough columns
-_NAMED = 1e-6  # smaller factors are rounding
+# of the largest pivot; random states leave a gap of many orders of magnitude
+_RANK_TOLERANCE = 1e-9
+_LENGTH_DIVISOR = 10.0  # by which the least length falls until there are enough columns
+_LEAST_FACTOR = 1e-6  # smaller factors are rounding
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _combinations(R: Array, names: tuple[str, ...], preferred: NDArray[np.intp])
 
     scale = column_scale(R)
     pivots = np.abs(np.diag(qr(R / scale, mode="r", pivoting=True)[0]))
-    rank = int((pivots > _RANK * pivots[0]).sum()) if len(pivots) else 0
+    rank = int((pivots > _RANK_TOLERANCE * pivots[0]).sum()) if len(pivots) else 0
     chosen = _first_independent(R / scale, preferred, rank)
     rest = np.setdiff1d(np.arange(R.shape[1]), chosen)
     triangle = reduce_rows(None, R[:, [*chosen, *rest]] / scale[[*chosen, *rest]])
@@ -104,7 +105,7 @@ def _combinations(R: Array, names: tuple[str, ...], preferred: NDArray[np.intp])
     matrix[np.arange(rank), chosen] = 1.0
     seen = np.isfinite(scale[rest])
     matrix[:, rest[seen]] = K[:, seen] * scale[rest[seen]] / scale[chosen, None]
-    matrix[np.abs(matrix) < _NAMED] = 0.0
+    matrix[np.abs(matrix) < _LEAST_FACTOR] = 0.0
     return BaseParameters(
         matrix, chosen, tuple(_name(row, k, names) for row, k in zip(matrix, chosen, strict=True))
     )
@@ -116,10 +117,10 @@ def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDAr
     Gram and Schmidt, twice for the digits: a plain QR would spend a direction on every dependent column. Columns that
     differ little count as dependent unless the rank needs them.
     """
-    least = np.sqrt(_RANK)
+    least = np.sqrt(_RANK_TOLERANCE)
     chosen = _independent(W, preferred, rank, least)
-    while len(chosen) < rank and least > _RANK:
-        least /= _LOWER
+    while len(chosen) < rank and least > _RANK_TOLERANCE:
+        least /= _LENGTH_DIVISOR
         chosen = _independent(W, preferred, rank, least)
     return np.sort(np.array(chosen, np.intp))
 
@@ -147,7 +148,7 @@ def _name(row: Array, own: int, names: tuple[str, ...]) -> str:
     for k in np.flatnonzero(row):
         if k != own:
             factor = abs(row[k])
-            shown = "" if abs(factor - 1) < _NAMED else f"{factor:.3g} "
+            shown = "" if abs(factor - 1) < _LEAST_FACTOR else f"{factor:.3g} "
             text += f" {'−' if row[k] < 0 else '+'} {shown}{names[k]}"
     return text
 
@@ -155,7 +156,7 @@ def _name(row: Array, own: int, names: tuple[str, ...]) -> str:
 def column_scale(W: Array) -> Array:
     """Return the lengths of the columns; infinite for those that are rounding, which become zero."""
     length = np.sqrt((W * W).sum(axis=0))
-    return np.where(length > _RANK * length.max(initial=0.0), length, np.inf)
+    return np.where(length > _RANK_TOLERANCE * length.max(initial=0.0), length, np.inf)
 
 
 def identifiable_part(base: BaseParameters, R: Array) -> tuple[Array, int]:

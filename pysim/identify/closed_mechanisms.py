@@ -39,14 +39,16 @@ if TYPE_CHECKING:
     from pysim.identify.unknowns import Unknowns
     from pysim.mechanism.model import Model
 
-_CLOSED = 1e-9  # [m, rad] left of a projected recording
-_MOVED = 1e-6  # [m, rad] of an open recording that is worth a note
-_BESIDE = 1e-3  # of the usual independence of the rows: an instant with less is beside a singular position
-_LEAST = 1e-3  # of the largest generalised force: coordinates with smaller ones weigh like this
-_UNDRIVEN = 0.03  # of the noise that a motor would have, of a coordinate without one
-_WALK = 40  # steps of a random walk over closed configurations
+_CLOSED_RESIDUAL = 1e-9  # [m, rad] left of a projected recording
+_REPORTED_RESIDUAL = 1e-6  # [m, rad] of an open recording that is worth a note
+# of the usual independence of the rows: an instant with less is near a singular position
+_SINGULAR_INDEPENDENCE = 1e-3
+# of the largest generalised force: coordinates with smaller ones weigh like this
+_LEAST_FORCE = 1e-3
+_UNDRIVEN_NOISE = 0.03  # of the noise that a motor would have, of a coordinate without one
+_WALK_STEPS = 40  # steps of a random walk over closed configurations
 _STEP = 0.2  # [m or rad] of one
-_ASIDE = 0.3  # of a step: its random part, the rest goes on as before
+_RANDOM_SHARE = 0.3  # of a step: its random part, the rest goes on as before
 
 
 @dataclass(frozen=True)
@@ -104,16 +106,16 @@ def random_closed_samples(
     """Return random closed states: walks over closed configurations from those of a recording, or from the start."""
     q, loop_q = _seeds(model, count, rng, near)
     step = np.zeros((count, model.nv))
-    for _ in range(_WALK):
+    for _ in range(_WALK_STEPS):
         J = constraints(model, q, loop_q=loop_q).jacobian
         rows = _WeightedRows(model, q, J)
         motions = rows.allowed(loop_q)
         y = rng.standard_normal((count, motions.degrees))
         onward = step - rows.smallest(np.einsum("nij,nj->ni", J, step))
-        step = _long(onward, 1.0) + _long(np.einsum("nij,nj->ni", motions.N, y), _ASIDE)
+        step = _long(onward, 1.0) + _long(np.einsum("nij,nj->ni", motions.N, y), _RANDOM_SHARE)
         step = _long(step, _STEP * rng.uniform(size=(count, 1)))
         there = project(model, model.integrate(q, step), 0 * step, loop_q=loop_q)
-        taken = (there.residual <= _CLOSED)[:, None]
+        taken = (there.residual <= _CLOSED_RESIDUAL)[:, None]
         q, loop_q = np.where(taken, there.q, q), np.where(taken, there.loop_q, loop_q)
         step = np.where(taken, step, 0.0)
     rows = _WeightedRows(model, q, constraints(model, q, loop_q=loop_q).jacobian)
@@ -139,9 +141,9 @@ def force_scale(model: Model, samples: Samples) -> Array:
     """
     needed = rnea(model, samples.q, samples.v, samples.a)
     size = np.sqrt((needed**2 + samples.tau**2).mean(axis=0))
-    size = np.maximum(size, _LEAST * size.max() + np.finfo(float).tiny)
+    size = np.maximum(size, _LEAST_FORCE * size.max() + np.finfo(float).tiny)
     driven = samples.tau.any(axis=0)
-    return np.asarray(np.where(driven, size, _UNDRIVEN * size) if driven.any() else size)
+    return np.asarray(np.where(driven, size, _UNDRIVEN_NOISE * size) if driven.any() else size)
 
 
 def compress_closed(
@@ -211,7 +213,7 @@ class _WeightedRows:
         if self.rank == 0:
             return AllowedMotions(N, self.usual, self.q, loop_q)
         least = self.s[:, self.rank - 1]
-        valid = self.usual & (least > _BESIDE * np.median(least[self.usual]))
+        valid = self.usual & (least > _SINGULAR_INDEPENDENCE * np.median(least[self.usual]))
         return AllowedMotions(N, valid, self.q, loop_q)
 
     def smallest(self, rate: Array) -> Array:
@@ -237,7 +239,7 @@ def _projected(model: Model, samples: Samples) -> tuple[Array, Array, Array]:
             near = parts[-1].loop_q
         q, v, loop_q = (np.array([getattr(p, key) for p in parts]) for key in ("q", "v", "loop_q"))
         left = np.array([p.residual for p in parts])
-    lost = np.flatnonzero(~(left <= _CLOSED))
+    lost = np.flatnonzero(~(left <= _CLOSED_RESIDUAL))
     if len(lost):
         raise _not_of_this_mechanism(model, samples, int(lost[0]))
     return q, v, loop_q
@@ -264,7 +266,7 @@ def _noted_residual(model: Model, samples: Samples, loop_q: Array) -> list[str]:
     """Return the note on a recording whose loops are open by more than rounding."""
     residual = np.abs(constraints(model, samples.q, loop_q=loop_q).residual)
     row, k = np.unravel_index(residual.argmax(), residual.shape)
-    if residual[row, k] <= _MOVED:
+    if residual[row, k] <= _REPORTED_RESIDUAL:
         return []
     name = model.row_names[k]
     note = (

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 _UNIT = from_pseudo_inertia(np.eye(4))
 _TOLERANCE = 1e-7  # of the sum of squares, which is the number of equations: far below one unit of likelihood
-_COARSE = 1e-3  # on the way
-_STAGE = 10.0  # by which the noise falls from one stage to the next
+_COARSE_TOLERANCE = 1e-3  # on the way
+_NOISE_DIVISOR = 10.0  # by which the noise falls from one stage to the next
 _EVALUATIONS = 200
 _ROUNDS = 20  # of putting unknowns on their bounds
-_LONGEST = 40.0  # exponents: e⁴⁰ times heavier or longer is no step
+_LARGEST_EXPONENT = 40.0  # exponents: e⁴⁰ times heavier or longer is no step
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class _Problem:
         """Follow the minimum while the noise decreases from the size of the residual to one."""
         residual = self.R @ self._own(x) - self.z
         noise, evaluations = float(np.sqrt(np.mean(residual**2))), 0
-        while noise > _STAGE:
-            found = self._search(x, np.ones(len(x), bool), noise, _COARSE)
-            x, noise = found[0], noise / _STAGE
+        while noise > _NOISE_DIVISOR:
+            found = self._search(x, np.ones(len(x), bool), noise, _COARSE_TOLERANCE)
+            x, noise = found[0], noise / _NOISE_DIVISOR
             evaluations += found[1]
         return x, evaluations
 
@@ -148,7 +148,7 @@ class _Problem:
     def phi(self, x: Array) -> Array:
         """Return φ of every body, its exponents limited against overflow: a step that long is rejected."""
         phi = x[: self.inertial].reshape(-1, 10).copy()
-        phi[:, :4] = phi[:, :4].clip(-_LONGEST, _LONGEST)
+        phi[:, :4] = phi[:, :4].clip(-_LARGEST_EXPONENT, _LARGEST_EXPONENT)
         return phi
 
     def _own(self, x: Array) -> Array:

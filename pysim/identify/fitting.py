@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 STEP = 1e-4  # of the range of a parameter, by which derivatives are taken
-BEST = 4  # samples of the ranges from which the search starts
+BEST_SAMPLES = 4  # samples of the ranges from which the search starts
 REWEIGHTED = 2  # searches, each with the noise that the one before has left
 LEAST_NOISE = 1e-4  # of the largest coordinate's motion
-WIDE = 10.0  # ratio of two positive bounds from which on their logarithm is searched
+WIDE_RANGE_RATIO = 10.0  # ratio of two positive bounds from which on their logarithm is searched
 # standard deviations and share by which a number may change with half the step unreported
 CHANGED = (1.0, 5e-3)
-LOST = 10.0  # times the motion: distance of a world that is lost
+LOST_DISTANCE = 10.0  # times the motion: distance of a world that is lost
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def fit(
     if not np.isfinite(costs).any() or not (costs < runs.lost_cost).any():
         problem = "no sample of the ranges lasts as long as the recording"
         raise IdentificationError("fit", f"{problem}; give narrower ranges, or a shorter step")
-    best = points[np.argsort(costs)[:BEST]]
+    best = points[np.argsort(costs)[:BEST_SAMPLES]]
     for _ in range(REWEIGHTED):
         found = [runs.search(start, weights) for start in best]
         u = min(found, key=lambda pair: pair[1])[0]
@@ -167,12 +167,12 @@ class _Runs:
         self._bounds = np.array([_range(name, parameters[name]) for name in self._names])
         own = np.array([float(np.ravel(self.worlds.parameters[name])[0]) for name in self._names])
         low, high = self._bounds.T
-        self._is_log = (low > 0) & (high > WIDE * low)
+        self._is_log = (low > 0) & (high > WIDE_RANGE_RATIO * low)
         self.start = self._shares(np.clip(own, low, high))
         measured = self._q[:, np.isfinite(self._q).any(axis=0)]
         motion = measured - np.nanmean(measured, axis=0)
         self.scale = float(np.sqrt(np.nanmax(motion**2))) or 1.0
-        self.lost_cost = LOST**2 * self._q.shape[0]
+        self.lost_cost = LOST_DISTANCE**2 * self._q.shape[0]
         self.made = 0
         self._known: tuple[bytes, Array] | None = None  # derivatives with the last residual
 
@@ -233,7 +233,7 @@ class _Runs:
         recorded = np.where(np.isnan(self._q), own, self._q)
         a, b = (x.reshape(-1, self._model.nq) for x in (recorded, own))
         found = np.array(self._model.difference(a, b)).reshape(*own.shape[:2], -1)
-        found[lost] = LOST * self.scale
+        found[lost] = LOST_DISTANCE * self.scale
         return found
 
     def residuals(self, u: Array, weights: Array) -> Array:

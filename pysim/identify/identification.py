@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 EQUATIONS = ("torque", "energy", "momentum")
-_SOLID = 1e-4  # smallest second moment of a prior, relative to its largest
+_PRIOR_MARGIN = 1e-4  # smallest second moment of a prior, relative to its largest
 _REWEIGHTED = 3  # times the noise is estimated anew
-_EXACT = 1e-5  # of its signal: no sensor has less noise
+_LEAST_NOISE = 1e-5  # of its signal: no sensor has less noise
 _PAYLOAD = theta_from_com(1.0, [0, 0, 0], np.diag([1e-3] * 3))  # 1 kg, a ball of 5 cm
 _PAYLOAD_DEVIATION = 3.0
 
@@ -320,7 +320,7 @@ def _prior(unknowns: Unknowns, deviation: float) -> Prior:
     if unknowns.payload is not None:
         return Prior(_PAYLOAD[None], _PAYLOAD_DEVIATION, lower)
     theta = unknowns.model.parameters[list(unknowns.bodies)]
-    return Prior(nearest_physical(theta, margin=_SOLID), deviation, lower)
+    return Prior(nearest_physical(theta, margin=_PRIOR_MARGIN), deviation, lower)
 
 
 def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
@@ -331,7 +331,9 @@ def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
     """
     count = triangles.count()
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
-    floor = np.maximum(_EXACT * signal, _EXACT**1.5 * signal.max()) + np.finfo(float).tiny
+    floor = (
+        np.maximum(_LEAST_NOISE * signal, _LEAST_NOISE**1.5 * signal.max()) + np.finfo(float).tiny
+    )
     noise: Array = np.maximum(triangles.shared(np.sqrt(triangles.squares(start) / count)), floor)
     share = triangles.share
     spare = np.maximum(count * share - len(base) * share / share.sum(), 1.0)

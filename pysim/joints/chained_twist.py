@@ -38,8 +38,8 @@ def chain_twist(factors: Sequence[Factor], derivative: Derivative) -> list[Any]:
 
 def _spin(factor: Factor, rate: Callable[[Any], Any]) -> list[Any]:
     """Return (Rᵀ Ṙ)∨."""
-    if factor.turn is not None:
-        axis, angle = factor.turn
+    if factor.axis_angle is not None:
+        axis, angle = factor.axis_angle
         return [a * rate(angle) for a in axis]
     R = factor.rotation
     columns = [[row[j] for row in R] for j in range(3)]

@@ -52,7 +52,7 @@ class Factor:
 
     rotation: tuple[tuple[Any, ...], ...]
     p: tuple[Any, ...]
-    turn: tuple[tuple[float, ...], Any] | None = None
+    axis_angle: tuple[tuple[float, ...], Any] | None = None
 
 
 class Pose:

@@ -39,16 +39,18 @@ if TYPE_CHECKING:
 
 REQUIRED = 1e-10  # [m/s, rad/s] largest remaining slip
 # [m or rad] random displacement of a start from which the residual does not decrease
-_KICKS = (1e-3, 1e-2, 0.1, 0.5)
-_LED = 0.1  # [m or rad] of one step towards what is held, shorter where it does not close
-_SHORTEST = 1e-3
-_JUMP = 5.0  # steps: larger changes of the others mean another branch
-_CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written with few digits
-_ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
-_EXACT = 1e-12  # of the mechanism's size: left of dimensions that agree
-_EXPLAINED = 100.0  # times the root of the misfit: how far a start moves, also near a dead centre
+_KICK_LENGTHS = (1e-3, 1e-2, 0.1, 0.5)
+_GUIDED_STEP = 0.1  # [m or rad] of one step towards what is held, shorter where it does not close
+_SHORTEST_STEP = 1e-3
+_BRANCH_JUMP = 5.0  # steps: larger changes of the others mean another branch
+# of the mechanism's size, or [rad]: left of dimensions written with few digits
+_CUT_OFF_DIGITS = 1e-5
+_PARALLEL_ANGLE = 1e-4  # [rad] between a row and those before it: nearly the same
+_EXACT_RESIDUAL = 1e-12  # of the mechanism's size: left of dimensions that agree
+# times the root of the misfit: how far a start moves, also near a dead centre
+_EXPLAINED_FACTOR = 100.0
 _ROUNDING = 1e-9  # [m, rad] that a start moves where nothing has to be closed
-_FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
+_FLAT_WHEEL_ANGLE = 1e-6  # [rad] between a wheel's axis and the normal of its plane
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def _closed(
     led = _led(model, start, loop_q, free) if len(free) < model.nv else None
     if led is not None:
         return led
-    for kick in _KICKS:
+    for kick in _KICK_LENGTHS:
         other = np.zeros(model.nv)
         other[free] = kick * np.random.default_rng(5).uniform(-1, 1, len(free))
         found = close(model, model.integrate(start, other), loop_q, free)
@@ -127,8 +129,8 @@ def _led(
 ) -> ClosureIterate | None:
     """Close with nothing held, then lead held coordinates to their start; None if the mechanism locks."""
     here = close(model, start, loop_q, np.arange(model.nv))
-    length = _LED
-    while here.closed and length > _SHORTEST:
+    length = _GUIDED_STEP
+    while here.closed and length > _SHORTEST_STEP:
         left = model.difference(here.q, start)
         left[free] = 0
         far = np.abs(left).max()
@@ -137,7 +139,7 @@ def _led(
             q = _put(model, q, start, free)
         there = close(model, q, here.at.loop_q, free)
         moved = np.abs(model.difference(here.q, there.q)).max()
-        if not there.closed or moved > _JUMP * length:
+        if not there.closed or moved > _BRANCH_JUMP * length:
             length /= 2
         elif far <= length:
             return there
@@ -208,7 +210,7 @@ def _refuse_flat_wheels(model: Model, q: Array) -> None:
             continue
         X_WA, X_WB = _pose(model, q, loop.a) @ loop.at_a, _pose(model, q, loop.b) @ loop.at_b
         normal = X_WB[:3, :3].T @ X_WA[:3, 2]  # of the plane, in frame B
-        if np.hypot(normal[0], normal[1]) < _FLAT:
+        if np.hypot(normal[0], normal[1]) < _FLAT_WHEEL_ANGLE:
             problem = f"the wheel of loop {loop.name!r} lies flat on its plane; tilt its axis, z of frame B"
             raise ModelError(_where(model, loop.name), problem)
 
@@ -257,7 +259,7 @@ def _refuse_leap(model: Model, start: Array, begin: Constraints, best: ClosureIt
     worst = int(misfit.argmax())
     change = np.abs(model.difference(start, best.q))
     far = int(change.argmax())
-    explained = _EXPLAINED * np.sqrt(misfit[worst]) * max(1.0, size)
+    explained = _EXPLAINED_FACTOR * np.sqrt(misfit[worst]) * max(1.0, size)
     if not change[far] > max(explained, _ROUNDING):
         return
     name = model.row_names[worst]
@@ -302,7 +304,7 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
 
 def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
     """Warn of redundant rows that are closed with so small a margin that they may open during the motion."""
-    if best.largest <= _EXACT * max(1.0, _size(model, best)):
+    if best.largest <= _EXACT_RESIDUAL * max(1.0, _size(model, best)):
         opening = redundant_opening(model, best.q, best.at.loop_q)
         if opening is not None:
             text = f"{_where(model, opening.name)}: {opening}"
@@ -322,14 +324,14 @@ def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
 def _redundant_rows(model: Model, best: ClosureIterate) -> int:
     """Return the number of rows of a nearly closed configuration that are redundant, or almost."""
     values = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
-    return model.rows - int((values > _ALIKE).sum())
+    return model.rows - int((values > _PARALLEL_ANGLE).sum())
 
 
 def _is_rounding(model: Model, best: ClosureIterate) -> bool:
-    """Return whether no more is left than what cut-off digits of dimensions may leave, _CUT of the mechanism's size."""
+    """Return whether the residual is no larger than dimensions written with few digits leave."""
     holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
     size = np.where(holds_position, _size(model, best), 1.0)
-    return bool((np.abs(best.at.residual) <= _CUT * size).all())
+    return bool((np.abs(best.at.residual) <= _CUT_OFF_DIGITS * size).all())
 
 
 def _size(model: Model, best: ClosureIterate) -> float:

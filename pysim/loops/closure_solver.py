@@ -28,17 +28,17 @@ CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
 REQUIRED = 1e-10  # [m, rad] largest residual of an accepted configuration
 _ROUNDING = 16 * float(np.finfo(float).eps)
 _TRIES = 200
-_LONGEST = 0.3  # [m or rad] largest step of a coordinate
-_GOOD = 0.7  # fraction of the residual: damping is tried if more remains
+_LONGEST_STEP = 0.3  # [m or rad] largest step of a coordinate
+_REQUIRED_RATIO = 0.7  # fraction of the residual: damping is tried if more remains
 _DAMPINGS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # μ relative to the largest σ²
 _LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands still
 _PATIENCE = 10
-_SLIDES = 60
-_NEAR = 1e-9  # [m or rad] of a slide that is not worth it
-_SADDLES = 4  # that are left one after the other
-_ASIDE = (0.01, 0.03, 0.1, 0.3, 1.0)  # [m or rad] from a saddle
+_MOST_SLIDES = 60
+_SHORTEST_SLIDE = 1e-9  # [m or rad] of a slide that is not worth it
+_MOST_SADDLES = 4  # that are left one after the other
+_SADDLE_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)  # [m or rad] from a saddle
 _DIFFERENCE = 1e-5  # [m or rad] of slopes of the gradient
-_BENT = 1e-4  # curvature below −this times the largest leads down
+_NEGATIVE_CURVATURE = 1e-4  # curvature below −this times the largest leads down
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def close(
 ) -> ClosureIterate:
     """Return the nearest closed configuration found by moving velocities `free`, or else the least open one."""
     best = here = descend(model, q, loop_q, free)
-    for _ in range(_SADDLES if len(free) else 0):
+    for _ in range(_MOST_SADDLES if len(free) else 0):
         if best.closed:
             break
         ways = [
@@ -110,16 +110,16 @@ def nearest(
     if np.array_equal(iterate.q, start):
         return iterate
     M = crba(model, start)
-    for _ in range(_SLIDES):
+    for _ in range(_MOST_SLIDES):
         A, L = reduced(iterate.at.jacobian, M, free)
         _, s, Vt = np.linalg.svd(A)
         N = Vt[(s > DEPENDENT * s.max(initial=0.0)).sum() :]
         left = L.T @ model.difference(iterate.q, start)[free]
         step = np.zeros(model.nv)
         step[free] = np.linalg.solve(L.T, N.T @ (N @ left))
-        if np.abs(step).max(initial=0.0) < _NEAR:
+        if np.abs(step).max(initial=0.0) < _SHORTEST_SLIDE:
             break
-        step *= min(1.0, _LONGEST / np.abs(step).max())
+        step *= min(1.0, _LONGEST_STEP / np.abs(step).max())
         nearer = _slid(model, start, iterate, step, free)
         if nearer is None:
             break
@@ -194,9 +194,9 @@ def _stepped(
     for share in shares:
         step = np.zeros(model.nv)
         step[free] = -np.linalg.solve(L.T, Vt.T @ (share * left))
-        step *= min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
+        step *= min(1.0, _LONGEST_STEP / max(np.abs(step).max(), 1e-300))
         found = min(found, _searched(model, here, step), key=lambda way: way.size)
-        if found.size <= _GOOD * here.size:
+        if found.size <= _REQUIRED_RATIO * here.size:
             break
     return found
 
@@ -215,13 +215,13 @@ def _descent_directions(model: Model, here: ClosureIterate, free: NDArray[np.int
     """Return less open configurations on both sides along the most negative curvature of ½|g|² in the norm of M."""
     moves, curvature = _curvature(model, here, free)
     values, vectors = np.linalg.eigh(curvature)
-    if values[0] >= -_BENT * np.abs(values).max():
+    if values[0] >= -_NEGATIVE_CURVATURE * np.abs(values).max():
         return []
     way = moves @ vectors[:, 0]
     way /= np.abs(way).max()
     ways = []
     for sign in (1, -1):
-        steps = sign * np.outer(_ASIDE, way)
+        steps = sign * np.outer(_SADDLE_STEPS, way)
         q = np.array([model.integrate(here.q, step) for step in steps])
         sizes = np.linalg.norm(_rows(model, q, here).residual, axis=1)
         if sizes.min() < here.size:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["InverseKinematics", "inverse_kinematics"]
 
 
-MOST = 2**31 - 1  # iterations, restarts and threads
+LARGEST_COUNT = 2**31 - 1  # iterations, restarts and threads
 
 
 @dataclass(frozen=True)
@@ -127,5 +127,5 @@ def inverse_kinematics(
 def _check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}")
-    if name != "seed" and value > MOST:
-        raise ValueError(f"{name} must be {MOST} at most, got {value}")
+    if name != "seed" and value > LARGEST_COUNT:
+        raise ValueError(f"{name} must be {LARGEST_COUNT} at most, got {value}")

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 SMALLEST_ANGLE = 1e-6  # [rad] between a row and the span of those before it; like the engine's rank, sin² = 1e-12
-_SURE = 1e-8  # square of a singular value that no rounding hides
-_NOTHING = 1e-11  # relative length below which a row counts as zero
-_VANISHED = 1e-5  # relative to its length nearby: such a row is about 1e-7 rad from vanishing
-_BESIDE = 0.02  # [m or rad]
+_REGULAR_SQUARE = 1e-8  # square of a singular value that no rounding hides
+_ZERO_LENGTH = 1e-11  # relative length below which a row counts as zero
+# relative to its length nearby: such a row is about 1e-7 rad from vanishing
+_VANISHED_LENGTH = 1e-5
+_NEARBY_DISTANCE = 0.02  # [m or rad]
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def independence(model: Model, q: ArrayLike, rank: int) -> Array:
     J = constraints(model, q).jacobian
     A = np.swapaxes(np.linalg.solve(np.linalg.cholesky(crba(model, q)), np.swapaxes(J, 1, 2)), 1, 2)
     length = np.linalg.norm(A, axis=2, keepdims=True).max(axis=0)
-    moves = length > _NOTHING * length.max(initial=0.0)
+    moves = length > _ZERO_LENGTH * length.max(initial=0.0)
     rows = np.divide(A, length, out=np.zeros_like(A), where=moves)
     values: Array = np.linalg.svd(rows, compute_uv=False)[:, rank - 1]
     return np.asarray(values / values.max())
@@ -164,13 +165,15 @@ def rows_and_lengths(model: Model, q: Array, at: Constraints) -> tuple[Array, Ar
     L = np.linalg.cholesky(crba(model, q))
     A = np.linalg.solve(L, at.jacobian.T).T
     rng = np.random.default_rng(0)
-    aside = np.array([model.integrate(q, _BESIDE * rng.uniform(-1, 1, model.nv)) for _ in range(3)])
+    aside = np.array(
+        [model.integrate(q, _NEARBY_DISTANCE * rng.uniform(-1, 1, model.nv)) for _ in range(3)]
+    )
     beside = np.nan_to_num(constraints(model, aside).jacobian) @ np.linalg.inv(L).T
     length = np.linalg.norm(A, axis=1)
     most = np.maximum(length, np.linalg.norm(beside, axis=2).max(axis=0, initial=0.0))
     for kind in _kinds(model, at):
         length[kind], most[kind] = length[kind].max(), most[kind].max()
-    moves = (length > _VANISHED * most) & (length > _NOTHING * most.max(initial=0.0))
+    moves = (length > _VANISHED_LENGTH * most) & (length > _ZERO_LENGTH * most.max(initial=0.0))
     divisor = np.where(moves, length, np.where(most > 0, most, 1.0))[:, None]
     return np.where(moves[:, None], A / divisor, 0.0), divisor
 
@@ -208,7 +211,7 @@ def is_independent(rows: Array) -> bool:
     if not len(rows) or len(rows) > rows.shape[1]:
         return False
     try:
-        np.linalg.cholesky(rows @ rows.T - _SURE * np.eye(len(rows)))
+        np.linalg.cholesky(rows @ rows.T - _REGULAR_SQUARE * np.eye(len(rows)))
     except np.linalg.LinAlgError:
         return False
     return True

@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 # [m, rad] residual at which a vanished row is distinguished from one that constrains
-_EXACT = 1e-14
+_CLOSED_RESIDUAL = 1e-14
 _STEPS = 60
-_PATIENCE = 3  # steps
-_GAIN = 0.5  # residual after that many steps, relative; at a root of any multiplicity one step reaches 0.4
+_PATIENCE_STEPS = 3
+# of residuals after and before that many steps; at a root of any multiplicity one step reaches 0.4
+_REQUIRED_RATIO = 0.5
 _HALVINGS = 4
-_FALLEN = 0.15  # length of a displacement that falls back, relative to the intended one; less is no motion of its own
-_LEAST = 1e-8  # [rad] slope of redundant rows that is followed
-_BEYOND = 4.0  # times the angle of rows that are redundant only to the digits of a file
+# length of a displacement relative to the intended one, below which it has fallen back to the start
+_FALLEN_BACK_SHARE = 0.15
+_LEAST_SLOPE = 1e-8  # [rad] slope of redundant rows that is followed
+_ANGLE_FACTOR = 4.0  # times the angle of rows that are redundant only to the digits of a file
 
 
 class NullSpaceSolver:
@@ -41,7 +43,7 @@ class NullSpaceSolver:
 
     def __init__(self, model: Model, at: ClosureIterate, independent: Independence) -> None:
         self._model, self._at = model, at
-        self._least = max(_LEAST, _BEYOND * independent.aside)
+        self._least = max(_LEAST_SLOPE, _ANGLE_FACTOR * independent.aside)
         self._scale = np.ravel(independent.length)
         L = np.linalg.cholesky(crba(model, at.q))
         self._root = L.T
@@ -56,11 +58,14 @@ class NullSpaceSolver:
         An iterate that falls back to the singular configuration is returned open.
         """
         here = self._iterate(self._model.integrate(self._at.q, step))
-        sizes, near = [here.size], _FALLEN * self._length(step)
+        sizes, near = [here.size], _FALLEN_BACK_SHARE * self._length(step)
         for _ in range(_STEPS):
-            slow = len(sizes) > _PATIENCE and sizes[-1] > _GAIN * sizes[-1 - _PATIENCE]
+            slow = (
+                len(sizes) > _PATIENCE_STEPS
+                and sizes[-1] > _REQUIRED_RATIO * sizes[-1 - _PATIENCE_STEPS]
+            )
             moved = self._length(self._model.difference(self._at.q, here.q))
-            if here.largest <= _EXACT or slow or moved < near:
+            if here.largest <= _CLOSED_RESIDUAL or slow or moved < near:
                 break
             last, here = here, self._next(here)
             if here is last:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _LOOP_WEIGHT = 30.0  # c, a frame's reach: loops stay nearly closed where targets are out of reach
 _SAMPLES = 16  # random configurations whose Jacobians give lengths and D
-_GAIN = 0.3  # share of E within a few steps that a search must reach to go on
-_SLOWEST = 1 - 1e-6  # the same where no search has met the target
-_PATIENT = 20  # times the iterations, for these
+_REQUIRED_RATIO = 0.3  # share of E within a few steps that a search must reach to go on
+_SLOWEST_RATIO = 1 - 1e-6  # the same where no search has met the target
+_PATIENCE_FACTOR = 20  # times the iterations, for these
 _RECORD = 12  # numbers of a pose, whose last three are the position
 _LEAST_SCALE = 1e-6  # of D, relative to its largest entry
 
@@ -136,7 +136,11 @@ class PoseSolver:
         left = np.flatnonzero(~(error <= self._tolerance))
         if len(left):
             q[left], loop_q[left], _, _ = self.search(
-                q[left], loop_q[left], worlds[left], _PATIENT * self._iterations, _SLOWEST
+                q[left],
+                loop_q[left],
+                worlds[left],
+                _PATIENCE_FACTOR * self._iterations,
+                _SLOWEST_RATIO,
             )
 
     def _placed(self, drawn: Array, tried: int, start: Array, worlds: Indices) -> Array:
@@ -174,7 +178,12 @@ class PoseSolver:
         return mean[0], np.moveaxis(mean[1:] - mean[0], 0, -1)
 
     def search(
-        self, start: Array, loop_q: Array, worlds: Indices, iterations: int, gain: float = _GAIN
+        self,
+        start: Array,
+        loop_q: Array,
+        worlds: Indices,
+        iterations: int,
+        gain: float = _REQUIRED_RATIO,
     ) -> tuple[Array, Array, Array, Array]:
         """Return q, loop_q, cost and largest error [m, rad] of searches for the targets of `worlds` (m,)."""
         q, loops, cost, error = _engine.search_poses(
@@ -188,7 +197,7 @@ class PoseSolver:
             self._tolerance,
             iterations,
             gain,
-            gain == _SLOWEST,
+            gain == _SLOWEST_RATIO,
             loop_q,
             threads=self._threads,
         )

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 OPENING_MOTION = 0.5  # [m or rad]
 _TRIES = 3
-_EXACT = 5e-12  # [m or rad]: left by rounding
+_EXACT_RESIDUAL = 5e-12  # [m or rad]: left by rounding
 # [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
-_CUT = 1e-5
+_CUT_OFF_DIGITS = 1e-5
 MORE_DIGITS = (
     "write them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute or"
     " point_on_line instead of ball"
@@ -64,7 +64,7 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
         return None
     dropped = sines[sines <= SMALLEST_ANGLE].max(initial=0.0)
     # the rows repeat others exactly, or vanish where it is singular
-    if max(dropped, at.largest) < _EXACT:
+    if max(dropped, at.largest) < _EXACT_RESIDUAL:
         return None
     independent = Independence(scale, SMALLEST_ANGLE)
     N = null_space(model, at.q, rows)
@@ -74,7 +74,7 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
         step = OPENING_MOTION * motion / np.abs(motion).max()
         moved = model.integrate(at.q, step)
         there = descend(model, moved, at.at.loop_q, np.arange(model.nv), independent=independent)
-        excess = np.abs(there.at.residual) - np.maximum(_EXACT, there.allowed - REQUIRED)
-        if excess.max() > 0 and opened < there.largest <= _CUT:
+        excess = np.abs(there.at.residual) - np.maximum(_EXACT_RESIDUAL, there.allowed - REQUIRED)
+        if excess.max() > 0 and opened < there.largest <= _CUT_OFF_DIGITS:
             opened, name = there.largest, model.row_names[int(excess.argmax())]
     return Opening(kind_of_constraint(model, name), name, opened) if name else None

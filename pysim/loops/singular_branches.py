@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     from pysim.loops.closure_solver import ClosureIterate, Independence
     from pysim.mechanism.model import Model
 
-_LENGTHS = (0.02, 0.004, 0.1)  # [m or rad] of the fastest coordinate
+_MOTION_LENGTHS = (0.02, 0.004, 0.1)  # [m or rad] of the fastest coordinate
 # least distance of a neighbour relative to the intended one; the largest is its inverse
-_SHARE = 0.3
+_LEAST_SHARE = 0.3
 _SEEDS = 100  # number of starts of Newton's method for the second-order equations
 _ITERATIONS = 20
 _BRANCHES = 6  # number of their solutions that are followed
-_RISES = 1e-2  # of a singular value of B y, relative to the largest entry of B
-_ALIKE = 0.99  # cosine between directions
-_LASTS = 1e-6  # of fastest² [m or rad]²: below it, rows are dependent along whole branches
-_RANDOM = 4  # number of allowed motions that are followed, and of random combinations
+_LEAST_SINGULAR_VALUE = 1e-2  # of a singular value of B y, relative to the largest entry of B
+_SAME_DIRECTION_COSINE = 0.99  # cosine between directions
+# of fastest² [m or rad]²: below it, rows are dependent along whole branches
+_LASTING_DEPENDENCE = 1e-6
+_RANDOM_MOTIONS = 4  # number of allowed motions that are followed, and of random combinations
 _DIFFERENCE = 1e-4  # [m or rad] of slopes of J
-_OPENED = 4.0  # angles of redundant rows times the motion
+_OPENING_FACTOR = 4.0  # angles of redundant rows times the motion
 _EXACT_ANGLE = 1e-12  # [rad] of redundant rows, below which they are so to rounding
 
 
@@ -55,16 +56,18 @@ def neighbours(
     """
     rng = np.random.default_rng(0)
     n = N.shape[1]
-    allowed = [N @ y for y in (*_branches(model, at, N, Z, rng), *rng.normal(size=(_RANDOM, n)))]
+    allowed = [
+        N @ y for y in (*_branches(model, at, N, Z, rng), *rng.normal(size=(_RANDOM_MOTIONS, n)))
+    ]
     solver = NullSpaceSolver(model, at, independent)
-    for motion in (*allowed, *rng.normal(size=(_RANDOM, model.nv))):
-        for length in _LENGTHS:
+    for motion in (*allowed, *rng.normal(size=(_RANDOM_MOTIONS, model.nv))):
+        for length in _MOTION_LENGTHS:
             step = length * motion / np.abs(motion).max()
             there = solver.close(step)
             moved = np.abs(model.difference(at.q, there.q)).max()
             if (
                 _is_closed(at, there, length, independent)
-                and _SHARE * length < moved < length / _SHARE
+                and _LEAST_SHARE * length < moved < length / _LEAST_SHARE
             ):
                 yield there
                 break
@@ -79,18 +82,18 @@ def followed(model: Model, at: ClosureIterate, N: Array, independent: Independen
     solver = NullSpaceSolver(model, at, independent)
     reached = np.zeros((N.shape[1], N.shape[1]))
     for k, motion in enumerate(N.T):
-        for length in (sign * x for x in _LENGTHS[:2] for sign in (1, -1)):
+        for length in (sign * x for x in _MOTION_LENGTHS[:2] for sign in (1, -1)):
             s = length / np.abs(motion).max()
             there = solver.close(s * motion)
             came = model.difference(at.q, there.q) / s
             along = N.T @ M @ came
             aside = came - N @ along
             closed = _is_closed(at, there, abs(length), independent)
-            if closed and aside @ M @ aside < 1 and np.linalg.norm(along) < 1 / _SHARE:
+            if closed and aside @ M @ aside < 1 and np.linalg.norm(along) < 1 / _LEAST_SHARE:
                 reached[k] = max(reached[k], along, key=np.linalg.norm)
-            if np.linalg.norm(reached[k]) > 1 - _SHARE:
+            if np.linalg.norm(reached[k]) > 1 - _LEAST_SHARE:
                 break
-    return int((np.linalg.svd(reached, compute_uv=False) > _SHARE).sum())
+    return int((np.linalg.svd(reached, compute_uv=False) > _LEAST_SHARE).sum())
 
 
 def _is_closed(
@@ -99,7 +102,10 @@ def _is_closed(
     """Return whether no more is left than rounding, or than rows open that are redundant but for a small angle."""
     exact = at.largest <= CLOSED and independent.aside <= _EXACT_ANGLE
     opened = (
-        _OPENED * independent.aside * length * float(np.abs(there.at.jacobian).max(initial=0.0))
+        _OPENING_FACTOR
+        * independent.aside
+        * length
+        * float(np.abs(there.at.jacobian).max(initial=0.0))
     )
     left = np.maximum(CLOSED, rounding_of(there.at.jacobian, there.q)) if exact else there.allowed
     return bool((np.abs(there.at.residual) <= left + opened).all())
@@ -123,10 +129,10 @@ def _branches(
     y /= np.linalg.norm(y, axis=1, keepdims=True)
     slope = (B @ y[:, None, :, None])[..., 0]
     left = np.linalg.norm(slope @ y[..., None], axis=(1, 2))
-    rises = (np.linalg.svd(slope, compute_uv=False) > _RISES).sum(axis=1)
+    rises = (np.linalg.svd(slope, compute_uv=False) > _LEAST_SINGULAR_VALUE).sum(axis=1)
     found: list[Array] = []
     for k in np.lexsort((left, -rises)):
-        if all(abs(y[k] @ other) < _ALIKE for other in found):
+        if all(abs(y[k] @ other) < _SAME_DIRECTION_COSINE for other in found):
             found.append(y[k])
     return np.array(found[:_BRANCHES])
 
@@ -142,4 +148,4 @@ def _second_order(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Array
         B[i] = N.T @ ((ahead - behind).T @ Z) * (np.abs(motion).max() / (2 * _DIFFERENCE))
     B = np.moveaxis(B + np.swapaxes(B, 0, 1), 2, 0) / 2
     size, fastest = np.abs(B).max(initial=0.0), np.abs(N).max() ** 2
-    return np.asarray(B / size if size > _LASTS * fastest else 0 * B)
+    return np.asarray(B / size if size > _LASTING_DEPENDENCE * fastest else 0 * B)

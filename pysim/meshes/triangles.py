@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int64]
 
 
-LARGEST = 1 << 30  # bytes of a mesh file
+MOST_BYTES = 1 << 30  # bytes of a mesh file
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _read(path: Path, _: tuple[int, int]) -> Triangles:
     if suffix not in READ_SUFFIXES:
         problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(MESH_SUFFIXES)}"
         raise SceneError(str(path), problem)
-    data = read_regular(path, LARGEST)
+    data = read_regular(path, MOST_BYTES)
     if not data:
         raise SceneError(str(path), "is empty; export the mesh again")
     triangles = _parse(path, suffix, data)

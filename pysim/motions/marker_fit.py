@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.motions.marker_files import Markers
 
-FEWEST = 1  # markers that an instant needs
+FEWEST_MARKERS = 1  # markers that an instant needs
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def fit_markers(
         raise TrajectoryError(f"markers {', '.join(markers.names[:5])}", f"{problem}{known}")
     measured = markers.positions[:, [markers.names.index(name) for name in names]]
     seen = np.asarray(np.isfinite(measured).all(axis=2))
-    for k in np.flatnonzero(seen.sum(axis=1) < FEWEST):
+    for k in np.flatnonzero(seen.sum(axis=1) < FEWEST_MARKERS):
         raise TrajectoryError(
             f"markers at {markers.times[k]:g} s", "are all hidden; cut the instant"
         )

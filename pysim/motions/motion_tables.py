@@ -19,7 +19,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from os import PathLike
 
-LARGEST = 1 << 30  # bytes of a file
+MOST_BYTES = 1 << 30  # bytes of a file
 LONGEST_HEADER = 1000  # lines
 TIME = "time"
 _YES = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
@@ -112,7 +112,7 @@ def text_of(path: str | PathLike[str]) -> list[str]:
         TrajectoryError: it cannot be read.
     """
     try:
-        return read_regular(Path(path), LARGEST).decode("utf-8", "replace").splitlines()
+        return read_regular(Path(path), MOST_BYTES).decode("utf-8", "replace").splitlines()
     except SceneError as error:
         raise TrajectoryError(str(path), error.problem) from None
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "from pysim.render.frame_worker import main; main()"
 AHEAD = 3  # frames that a worker may be ahead of the encoder
-FEWEST = 20  # frames of a movie for each worker
-MOST = 8  # workers
+FEWEST_FRAMES = 20  # frames of a movie for each worker
+MOST_WORKERS = 8  # workers
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Job:
 def workers_for(frames: int) -> int:
     """Return how many processes draw a movie: one for each core, if each has enough frames."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    return int(np.clip(min(cores, frames // FEWEST), 1, MOST))
+    return int(np.clip(min(cores, frames // FEWEST_FRAMES), 1, MOST_WORKERS))
 
 
 class FrameWorkers:

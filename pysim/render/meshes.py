@@ -19,7 +19,7 @@ import numpy as np
 from pysim.errors import PysimWarning, SceneError, TrajectoryError
 from pysim.files.regular import read_regular
 from pysim.meshes.field_surface import generated_folders
-from pysim.meshes.triangles import LARGEST, read_mesh
+from pysim.meshes.triangles import MOST_BYTES, read_mesh
 from pysim.meshes.trimesh_formats import check_entities, without_materials
 from pysim.render.colors import body_color, display_rgba
 from pysim.scene.packages import allowed_folders
@@ -195,7 +195,7 @@ def primitive(kind: str, size: Sequence[float]) -> Mesh:
 def mesh_parts(path: Path) -> list[Part]:
     """Read a mesh file; a Collada file may hold several pieces, each with its colour."""
     try:
-        data = read_regular(path, LARGEST)
+        data = read_regular(path, MOST_BYTES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pictures do not require valid meshes
             parts = _parts(data, path)
@@ -242,7 +242,7 @@ def _resolver(path: Path) -> trimesh.resolvers.Resolver:
             found = (path.resolve().parent / str(name).strip()).resolve()
             if not (allowed.holds(found) and found.is_file()):
                 raise FileNotFoundError(str(name))
-            return read_regular(found, LARGEST)
+            return read_regular(found, MOST_BYTES)
 
     return Within(str(path))
 

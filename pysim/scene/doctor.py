@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from pysim.shapes import Shape
 
 Severity = Literal["error", "warning", "note"]
-LARGE = 4.0  # radius of gyration over the radius of the body
-SMALL = 1e-3
-FAR = 1000.0  # distance of a joint over the size of the body's shapes
-OFF = 10.0  # distance of a centre of mass over the size of the body
+LARGEST_GYRATION_RATIO = 4.0  # radius of gyration over the radius of the body
+LEAST_GYRATION_RATIO = 1e-3
+JOINT_DISTANCE_RATIO = 1000.0  # distance of a joint over the size of the body's shapes
+CENTRE_DISTANCE_RATIO = 10.0  # distance of a centre of mass over the size of the body
 DENSITIES = (5.0, 30_000.0)  # [kg/m³] of foam and gold
 DUMMY = 1e-8  # [m³] of shapes that only mark a place
-LARGEST, SMALLEST = 100.0, 5e-3  # [m] sizes of mechanisms
-STRONGEST = 50.0  # [m/s²] gravity
+LARGEST_SIZE, SMALLEST_SIZE = 100.0, 5e-3  # [m] sizes of mechanisms
+LARGEST_GRAVITY = 50.0  # [m/s²] gravity
 MESH_RATIO = 4.0  # of principal moments, stated over those of the mesh
 
 
@@ -68,14 +68,14 @@ def examine_meshes(spec: ModelSpec) -> list[Finding]:
 
 def _sizes(spec: ModelSpec) -> Iterator[Finding]:
     size = model_size(spec)
-    if size > LARGEST:
+    if size > LARGEST_SIZE:
         text = f"the mechanism is {size:.3g} m large; if lengths are in millimetres, divide them by 1000"
         yield Finding("warning", spec.where, text)
-    elif 0 < size < SMALLEST:
+    elif 0 < size < SMALLEST_SIZE:
         text = f"the mechanism is {size:.3g} m large; lengths are in metres, multiply them if they are not"
         yield Finding("warning", spec.where, text)
     strength = float(np.linalg.norm(spec.gravity))
-    if strength > STRONGEST:
+    if strength > LARGEST_GRAVITY:
         text = f"gravity is {strength:.4g} [m/s²], {strength / 9.81:.3g} times that of the Earth; write [0, 0, -9.81]"
         yield Finding("warning", spec.where, text)
 
@@ -138,7 +138,11 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
     own = [np.linalg.norm(g.pose[:3, 3]) + shape_radius(g.shape) for g in primitives]
     own += [np.linalg.norm(anchor) for anchor in anchors]
     distance, extent = float(np.linalg.norm(com)), max(float(max(own)), whole)
-    if extent > 0 and distance > OFF * extent and not (has_mesh and len(anchors) == 1):
+    if (
+        extent > 0
+        and distance > CENTRE_DISTANCE_RATIO * extent
+        and not (has_mesh and len(anchors) == 1)
+    ):
         text = (
             f"the centre of mass of body {name!r} is {distance:.3g} m from its frame; give it in m"
         )
@@ -149,7 +153,7 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
     radius = float(max(reach))
     known = radius if primitives and not has_mesh else max(radius, whole / 2)
     is_known = bool(primitives) or len(anchors) > 1 or whole > 0
-    if is_known and known > 0 and gyration > LARGE * known:
+    if is_known and known > 0 and gyration > LARGEST_GYRATION_RATIO * known:
         ratio = (gyration / known) ** 2
         text = (
             f"the inertia of body {name!r} ({mass:.4g} kg) has a radius of gyration of {gyration:.3g} m, but its "
@@ -157,7 +161,7 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
             "in kg·m²"
         )
         yield Finding("warning", body.where, text)
-    elif primitives and 0 < gyration < SMALL * radius:
+    elif primitives and 0 < gyration < LEAST_GYRATION_RATIO * radius:
         text = (
             f"the inertia of body {name!r} ({mass:.4g} kg) has a radius of gyration of {gyration:.3g} m, but its "
             f"shapes and joints reach {radius:.3g} m; give the inertia in kg·m²"
@@ -184,7 +188,7 @@ def _joints(spec: ModelSpec) -> Iterator[Finding]:
             default=0,
         )
         distance = float(np.linalg.norm(joint.at[:3, 3]))
-        if extent > 0 and distance > FAR * extent:
+        if extent > 0 and distance > JOINT_DISTANCE_RATIO * extent:
             text = (
                 f"joint {joint.name!r} is {distance:.3g} m from the frame of body {joint.parent!r}, whose shapes reach "
                 f"{extent:.3g} m; give both in m"

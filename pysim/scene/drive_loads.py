@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import ActuatorSpec, BlockSpec, JointSpec
 
-ANY = 1e15  # command that reaches the end of any range of forces
-BOUNDED = 1e-3  # share of ANY, below which a force is the end of a range
+SATURATING_COMMAND = 1e15  # command that reaches the end of any range of forces
+BOUNDED_SHARE = 1e-3  # share of SATURATING_COMMAND, below which a force is the end of a range
 INSTANTS = 257  # of a run, at which a command is computed
-SLOW = 1e-6  # [m/s or rad/s] for the slope of a force by the velocity
+SLOPE_SPEED = 1e-6  # [m/s or rad/s] for the slope of a force by the velocity
 _READ = {"command", "q", "v", "t"}  # arguments of drives whose forces are computed here
 
 
@@ -177,7 +177,7 @@ class _Drive:
             law = self._law("tension", frozenset({"command", "t"}))
             if law is None:
                 return np.inf
-            ends = self.commands or (-ANY, ANY)
+            ends = self.commands or (-SATURATING_COMMAND, SATURATING_COMMAND)
             with np.errstate(all="ignore"):
                 found = [
                     law(
@@ -191,7 +191,7 @@ class _Drive:
             most = float(np.abs(np.array(found, float)).max())
         except Exception:  # noqa: BLE001, as in load
             return np.inf
-        return most if most < BOUNDED * ANY else np.inf
+        return most if most < BOUNDED_SHARE * SATURATING_COMMAND else np.inf
 
     def _law(self, method: str, known: AbstractSet[str]) -> Callable[..., Any] | None:
         """Build the plugin and return its method, with the commands noted; None if that reads more than is known."""
@@ -206,20 +206,23 @@ class _Drive:
 
     def _load(self) -> tuple[Array, Array]:
         is_known = self.commands is not None
-        low, high = self.commands or (np.full(self.n, -ANY), np.full(self.n, ANY))
+        low, high = self.commands or (
+            np.full(self.n, -SATURATING_COMMAND),
+            np.full(self.n, SATURATING_COMMAND),
+        )
         force, damping = np.zeros(self.n), np.full(self.n, np.inf)
         for limit, outward in ((self.upper, 1.0), (self.lower, -1.0)):
             q = np.where(np.isfinite(limit), limit, 0.0)
             for command in (low, high):
                 pushed = self._force(command, q, 0.0)
                 beyond = np.where(np.isfinite(limit), outward * pushed, 0.0)
-                slope = (pushed - self._force(command, q, SLOW)) / SLOW
+                slope = (pushed - self._force(command, q, SLOPE_SPEED)) / SLOPE_SPEED
                 damping = np.where(beyond > 0, np.minimum(damping, slope), damping)
                 force = np.maximum(force, beyond)
         damping = np.where(np.isfinite(damping), np.maximum(damping, 0.0), 0.0)
         if is_known:
             return force, damping
-        is_range = force < BOUNDED * ANY
+        is_range = force < BOUNDED_SHARE * SATURATING_COMMAND
         return np.where(is_range, force, self._servo_force()), np.where(is_range, 0.0, damping)
 
     def _servo_force(self) -> Array:

@@ -3,13 +3,13 @@
 Both are scaled to the inertia that the joint moves at q = 0, so that one rule serves a finger and a hip and is stable
 for steps of a millisecond. At a stop, a spring and a damper that push back, the joint oscillates at STOP_FREQUENCY with
 STOP_DAMPING_RATIO; under its own weight it rests about g / STOP_FREQUENCY² = 1 mm beyond the limit. Friction saturates
-at the speed that it alone removes in FRICTION_TIME, but at least at SHARPEST.
+at the speed that it alone removes in FRICTION_TIME, but at least at LEAST_WIDTH.
 
 In a scene, whose drives and scheme are known, a stop gives way to them and to the weight that the joint carries by at
-most `allowed_depth`: a share DEPTH of the range, at most DEEPEST. A joint of a robot that stands on the ground carries
-the rest of the robot, too. The frequency is then as high as that needs, within what the scheme follows at its step:
-damped_bounce / step of `pysim.integrators`, half of it where other joints lighten what moves. Under implicit schemes, a
-drive that resists velocities with D lets the stop be stiff up to STIFF_SHARE D / step as well.
+most `allowed_depth`: a share DEPTH of the range, at most LARGEST_DEPTH. A joint of a robot that stands on the ground
+carries the rest of the robot, too. The frequency is then as high as that needs, within what the scheme follows at its
+step: damped_bounce / step of `pysim.integrators`, half of it where other joints lighten what moves. Under implicit
+schemes, a drive that resists velocities with D lets the stop be stiff up to STIFF_SHARE D / step as well.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 STOP_FREQUENCY = 100.0  # [rad/s]
 STOP_DAMPING_RATIO = 0.5
 DEPTH = 0.01  # share of the range
-DEEPEST = 0.01  # [m or rad]
-LIGHTENED = 0.5  # share of the highest frequency where a joint moves with others
+LARGEST_DEPTH = 0.01  # [m or rad]
+FREQUENCY_SHARE = 0.5  # share of the highest frequency where a joint moves with others
 STIFF_SHARE = 0.5
-SAME = 1e-9  # relative difference of stiffnesses that carry a load
+STIFFNESS_TOLERANCE = 1e-9  # relative difference of stiffnesses that carry a load
 FRICTION_TIME = 1e-3  # [s]
-SHARPEST = 1e-3  # [m/s or rad/s]
+LEAST_WIDTH = 1e-3  # [m/s or rad/s]
 _OF_STOPS = ("stop_stiffness", "stop_damping")
 # share of the velocity limit in a robot's file, before which its drives begin to give way
 RATED_BAND = 0.05
@@ -138,7 +138,7 @@ def with_stops(
 
 
 def _depends_on_inertia(joint: JointSpec) -> bool:
-    """Return whether a stop or friction of a joint is scaled; otherwise they are 0, and the width is SHARPEST."""
+    """Return whether a stop or friction of a joint is scaled; otherwise they are 0, and the width is LEAST_WIDTH."""
     bounded = np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any()
     return bool(bounded or joint.friction.any() or not np.isnan(joint.stop_stiffness).all())
 
@@ -150,14 +150,16 @@ def _without_stop(joint: JointSpec) -> JointSpec:
         joint,
         stop_stiffness=none,
         stop_damping=_chosen(joint.stop_damping, none),
-        friction_width=_chosen(joint.friction_width, none + SHARPEST),
+        friction_width=_chosen(joint.friction_width, none + LEAST_WIDTH),
     )
 
 
 def allowed_depth(joint: JointSpec) -> Array:
     """Return how far a default stop may give way to its load, for each coordinate (nv,) [m or rad]."""
     span = joint.upper - joint.lower
-    return np.minimum(DEEPEST, np.where(np.isfinite(span) & (span > 0), DEPTH * span, DEEPEST))
+    return np.minimum(
+        LARGEST_DEPTH, np.where(np.isfinite(span) & (span > 0), DEPTH * span, LARGEST_DEPTH)
+    )
 
 
 def _with_stop(
@@ -186,7 +188,7 @@ def _with_stop(
         joint,
         stop_stiffness=stiffness,
         stop_damping=_chosen(joint.stop_damping, damping),
-        friction_width=_chosen(joint.friction_width, np.maximum(SHARPEST, width)),
+        friction_width=_chosen(joint.friction_width, np.maximum(LEAST_WIDTH, width)),
         default_stops=frozenset(name for name in _OF_STOPS if np.isnan(getattr(joint, name)).all()),
     )
 
@@ -219,7 +221,7 @@ def _carrying(
     force = (load.force + weight) * is_bounded(joint)
     wanted = np.maximum(stiffness, force / allowed_depth(joint))
     if np.isfinite(demand.rate):
-        highest = demand.rate * (1.0 if alone else LIGHTENED) / demand.step
+        highest = demand.rate * (1.0 if alone else FREQUENCY_SHARE) / demand.step
         resisting = load.damping + joint.damping
         most = highest**2 * inertia
         if demand.is_implicit:
@@ -233,7 +235,7 @@ def _carrying(
     if soft is not None:
         known = (load.known + weight) * is_bounded(joint)
         needed = known / allowed_depth(joint)
-        is_soft = np.isnan(joint.stop_stiffness) & (needed > (1 + SAME) * stiffness)
+        is_soft = np.isnan(joint.stop_stiffness) & (needed > (1 + STIFFNESS_TOLERANCE) * stiffness)
         is_soft &= load.known > 0  # a weight alone need not rest in its stop
         for k in np.flatnonzero(is_soft).tolist():
             own, depth = with_fields(joint, stop_stiffness=stiffness), known[k] / stiffness[k]

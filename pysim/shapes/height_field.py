@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 IMAGE = ".png"
 SUFFIXES = (IMAGE, ".npy", ".csv")
-LARGEST = 1 << 24  # nodes: their indices are exact in single precision
+MOST_NODES = 1 << 24  # nodes: their indices are exact in single precision
 NODE_BYTES = 8
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG = struct.Struct(">8sI4sII")  # signature, length and name of the first chunk, width and height
-DRAWN = 300  # nodes along each side of a surface in pictures
+MOST_DRAWN_NODES = 300  # nodes along each side of a surface in pictures
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +115,10 @@ class HeightField:
     def surface(self) -> tuple[Array, NDArray[np.int64]]:
         """Return vertices (n, 3) [m] and faces (m, 3) of the surface, with at most 300 nodes along each side."""
         rows, columns = self.heights.shape
-        i = np.unique(np.linspace(0, columns - 1, min(columns, DRAWN)).round().astype(int))
-        j = np.unique(np.linspace(0, rows - 1, min(rows, DRAWN)).round().astype(int))
+        i = np.unique(
+            np.linspace(0, columns - 1, min(columns, MOST_DRAWN_NODES)).round().astype(int)
+        )
+        j = np.unique(np.linspace(0, rows - 1, min(rows, MOST_DRAWN_NODES)).round().astype(int))
         dx, dy = self.spacing
         x, y = np.meshgrid((i - 0.5 * (columns - 1)) * dx, (j - 0.5 * (rows - 1)) * dy)
         vertices = np.column_stack([x.ravel(), y.ravel(), self.heights[np.ix_(j, i)].ravel()])
@@ -162,7 +164,7 @@ def read_heights(file: Path, height: float | None) -> Array:
 
 def _read(file: Path, height: float | None) -> Array:
     if file.suffix.lower() == ".npy":
-        array = read_npy(str(file), LARGEST * NODE_BYTES)
+        array = read_npy(str(file), MOST_NODES * NODE_BYTES)
         if array.dtype.kind not in "fiub":
             raise ValueError(f"it has {array.dtype} instead of numbers; write heights in metres")
         return array.astype(float)
@@ -205,6 +207,6 @@ def _pixels(file: Path, data: bytes) -> NDArray[Any]:
 
 
 def _check_nodes(file: Path, nodes: int) -> None:
-    if nodes > LARGEST:
-        problem = f"has {nodes} nodes, {LARGEST} at most; leave some out"
+    if nodes > MOST_NODES:
+        problem = f"has {nodes} nodes, {MOST_NODES} at most; leave some out"
         raise SceneError(str(file), problem)

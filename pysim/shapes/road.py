@@ -12,14 +12,14 @@ import math
 import numpy as np
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.shapes.height_field import LARGEST, HeightField
+from pysim.shapes.height_field import MOST_NODES, HeightField
 from pysim.typing import Array
 
 CLASSES = {name: 16e-6 * 4**k for k, name in enumerate("ABCDEFGH")}  # G₀ [m³], geometric means
 REFERENCE = 0.1  # n₀ [1/m]
 RANGE = (0.011, 2.83)  # of n [1/m]
-FINEST = 1e-4  # [m], spacing of nodes
-UNEVEN = 1e-6  # of the spacing
+FINEST_SPACING = 1e-4  # [m], spacing of nodes
+SPACING_TOLERANCE = 1e-6  # of the spacing
 
 
 def iso_8608_profile(
@@ -80,7 +80,7 @@ def road_of(
     if spacing is None:
         spacing = float(steps.min())
         multiples = steps / spacing
-        if np.abs(multiples - multiples.round()).max() > UNEVEN * multiples.max():
+        if np.abs(multiples - multiples.round()).max() > SPACING_TOLERANCE * multiples.max():
             problem = f"has places that are no multiples of their least distance, {spacing:g} m"
             raise PysimError("profile", f"{problem}; give the spacing of the nodes")
     count = _intervals(length, spacing)
@@ -91,10 +91,12 @@ def road_of(
 
 def _intervals(length: float, spacing: float) -> int:
     """Return the number of intervals between nodes that are `spacing` [m] apart at most."""
-    if spacing < FINEST:
-        raise PysimError("spacing", f"must be {FINEST:g} m or more, got {spacing:g}; enlarge it")
-    count = max(math.ceil(length / spacing * (1 - UNEVEN)), 1)
-    if 2 * (count + 1) > LARGEST:
+    if spacing < FINEST_SPACING:
+        raise PysimError(
+            "spacing", f"must be {FINEST_SPACING:g} m or more, got {spacing:g}; enlarge it"
+        )
+    count = max(math.ceil(length / spacing * (1 - SPACING_TOLERANCE)), 1)
+    if 2 * (count + 1) > MOST_NODES:
         problem = f"{length:g} m of road with nodes {spacing:g} m apart have {count + 1} of them"
-        raise PysimError("spacing", f"{problem}, {LARGEST // 2} at most; enlarge it")
+        raise PysimError("spacing", f"{problem}, {MOST_NODES // 2} at most; enlarge it")
     return count

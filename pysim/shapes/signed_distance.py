@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pysim._engine import Program
 
 SAMPLES = 4000  # points within the bounds at which a distance is checked
-STEEPEST = 1.01  # |∇d| of a distance, with its error (cpp/collision/field.hpp)
+LARGEST_SLOPE = 1.01  # |∇d| of a distance, with its error (cpp/collision/field.hpp)
 MOST_REGISTERS = 1024  # of the engine (cpp/collision/field.hpp)
 MOST_POINTS = 4096  # at which a field touches another one
 ON_SURFACE = 1e-3  # of the thickness, within which such a point is on the surface
@@ -220,7 +220,7 @@ class Field:
             raise JointError(place, f"{problem}; it must be finite within the bounds")
         slope = np.linalg.norm(values[:, 1:], axis=1)
         steepest = int(slope.argmax())
-        if slope[steepest] > STEEPEST:
+        if slope[steepest] > LARGEST_SLOPE:
             problem = f"changes by {slope[steepest]:.4g} m per metre at {_text(points[steepest])}"
             remedy = f"a distance changes by 1 at most: divide it by {slope[steepest]:.3g}"
             raise JointError(place, f"{problem}; {remedy}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
     from pysim.worlds.world_records import WorldRecords
 
-SAME = 1e-6  # of the interval: a time this close to that of a row is its time
+TIME_TOLERANCE = 1e-6  # of the interval: a time this close to that of a row is its time
 
 
 class Recording:
@@ -69,7 +69,7 @@ class Recording:
         now = self._time
         if now < self._last:
             self._begin()
-        elif now > self._last and self.ahead() <= SAME * self._every:
+        elif now > self._last and self.ahead() <= TIME_TOLERANCE * self._every:
             self._add()
 
     def _add(self) -> None:
@@ -79,7 +79,7 @@ class Recording:
         numbers = None if self._recorder.scene.signals is None else records.signals[k].copy()
         self._recorder.add(records.t[k].copy(), q, v, loop_q.copy(), report, numbers)
         self._last = self._time
-        self._rows = math.floor((self._last - self._first) / self._every + SAME) + 1
+        self._rows = math.floor((self._last - self._first) / self._every + TIME_TOLERANCE) + 1
 
     def stop(self) -> None:
         """Record no further rows."""
@@ -134,7 +134,7 @@ def checked_interval(every: float, step: float) -> float:
     if not math.isfinite(step):
         return float(every)
     count = max(1, round(every / step))
-    if abs(every - count * step) > SAME * step:
+    if abs(every - count * step) > TIME_TOLERANCE * step:
         problem = f"{every:g} s is no whole number of steps of {step:g} s"
         raise SimulationError("every", f"{problem}; the nearest is {count * step:.9g}")
     return count * step

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SimulationError
-from pysim.worlds.argument_checks import MOST, checked_whole
+from pysim.worlds.argument_checks import MOST_WORLDS_OR_STEPS, checked_whole
 
 if TYPE_CHECKING:
     from pysim.scene.spec import Settings
 
-WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
+# of a step: a span this close to a whole number of steps is that number
+WHOLE_STEP_TOLERANCE = 1e-6
 
 
 def steps_of_span(
@@ -38,9 +39,11 @@ def steps_of_span(
             raise SimulationError("seconds", f"must be 0 or more, got {seconds:g}")
         return (1, float(seconds)) if seconds > 0 else (0, 1.0)
     count = round(seconds / step)
-    if count > MOST:
-        raise SimulationError("seconds", f"{seconds:g} s is more than {MOST} steps of {step:g} s")
-    if not count * step >= 0 or abs(seconds - count * step) > WHOLE * step:
+    if count > MOST_WORLDS_OR_STEPS:
+        raise SimulationError(
+            "seconds", f"{seconds:g} s is more than {MOST_WORLDS_OR_STEPS} steps of {step:g} s"
+        )
+    if not count * step >= 0 or abs(seconds - count * step) > WHOLE_STEP_TOLERANCE * step:
         nearest = max(count, 1) * step
         problem = f"{seconds:g} s is no whole number of steps of {step:g} s"
         raise SimulationError("seconds", f"{problem}; the nearest is {nearest:.9g}")

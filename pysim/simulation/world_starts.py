@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
     from pysim.worlds.world_records import WorldRecords
 
-OPEN = 1e-6  # [m, rad] by which loops of a start or of a written state may be open
+LOOP_TOLERANCE = 1e-6  # [m, rad] by which loops of a start or of a written state may be open
 
 
 class WorldStarts:
@@ -105,7 +105,7 @@ class WorldStarts:
                     raise SimulationError(f"q: world {k}", f"is {fault}; divide it by its length")
             return start_q, start_v, loop_q
         projected = project(model, start_q, start_v, loop_q=loop_q)
-        is_open = ~(projected.residual <= OPEN)
+        is_open = ~(projected.residual <= LOOP_TOLERANCE)
         if is_open.any():
             world = int(np.flatnonzero(is_open)[0])
             raise SimulationError(

@@ -455,7 +455,7 @@ class Worlds(AttributesByHabit):
             self._records.signals[:, self.inputs.places] = inputs[:, 0]
             self.inputs.note_jumps()
         made = rows_of_steps(self._records, count, every, self._threads, inputs, wanted, out_rows)
-        self.inputs.see(self._records.chosen(None))
+        self.inputs.note_inputs(self._records.chosen(None))
         self.signals.end_call()
         self._stop_at_lost(None)
         if self._records.status.any():
@@ -575,7 +575,7 @@ class Worlds(AttributesByHabit):
             assert signals is not None
             assert signals.noise is not None
             records.signals[to, signals.noise.place] = keys
-        self.inputs.see(to)
+        self.inputs.note_inputs(to)
         self._forget(to)
         self.signals.end_call()
 
@@ -612,7 +612,7 @@ class Worlds(AttributesByHabit):
             raise TypeError(f"{problem}; give what Worlds.save returned")
         worlds = self._records.chosen(self._selections.of(where))
         load_worlds(self._records, saved, worlds)
-        self.inputs.see(worlds)
+        self.inputs.note_inputs(worlds)
         self._forget(worlds)
         self.signals.end_call()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.diagnosis.failed_steps import explain
 from pysim.loops import constraints
-from pysim.simulation.world_starts import OPEN
+from pysim.simulation.world_starts import LOOP_TOLERANCE
 from pysim.worlds.failure import Status
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Selection = NDArray[np.int32] | None
 
-OPEN_SINGLE = 1e-4  # [m, rad] by which loops may be open in single precision
+LOOP_TOLERANCE_SINGLE = 1e-4  # [m, rad] by which loops may be open in single precision
 
 
 class WrittenStates:
@@ -59,7 +59,7 @@ class WrittenStates:
         with records.varied.scene_of_states(good) as scene:
             at = constraints(scene.model, q, v, loop_q=loop_q, t=records.t[good])
         largest = np.abs(at.residual).max(axis=1, initial=0.0)
-        is_open = ~(largest <= (OPEN_SINGLE if records.is_single else OPEN))
+        is_open = ~(largest <= (LOOP_TOLERANCE_SINGLE if records.is_single else LOOP_TOLERANCE))
         records.status[good[is_open]] = Status.WRITTEN
         return bool(is_open.any())
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-LEAST = 20  # worlds, with fewer nothing is estimated
+LEAST_WORLDS = 20  # worlds, with fewer nothing is estimated
 _MOST_BINS = 40
 _SAMPLES_A_BIN = 5  # in wider bins the result changes too much for its mean to stand for it
 
@@ -43,7 +43,7 @@ def first_order_indices(parameters: Mapping[str, Array], y: Array) -> dict[str, 
 def first_order_index(x: Array, y: Array) -> float:
     """Return the first-order Sobol index of a parameter's samples x (worlds,) for a result y (worlds,)."""
     n, whole = len(y), float(((y - y.mean()) ** 2).sum())
-    if n < LEAST or whole <= n * (1e-12 * np.abs(y).max()) ** 2:
+    if n < LEAST_WORLDS or whole <= n * (1e-12 * np.abs(y).max()) ** 2:
         return float("nan")
     bins = _bins(x)
     counts = np.bincount(bins)

@@ -104,10 +104,10 @@ def recipes_of(tape: Tape, early: Sequence[int], late: Sequence[int]) -> list[in
 
 def _parts(tape: Tape, early: Sequence[int], late: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the nodes of a program without those of residuals: that need no v, and the others."""
-    first = tape.outside_of_residuals(tape.needed(early))
+    first = tape.without_unknowns(tape.needed(early))
     known = set(first)
     later = [node for node in tape.needed(late) if node not in known]
-    return first, tape.outside_of_residuals(later)
+    return first, tape.without_unknowns(later)
 
 
 class _Writer:

@@ -342,8 +342,8 @@ class Tape:
                     pending.append(k)
         return sorted(wanted)
 
-    def outside_of_residuals(self, indices: Sequence[int]) -> list[int]:
-        """Return the nodes that depend on no unknown, in their order."""
+    def without_unknowns(self, indices: Sequence[int]) -> list[int]:
+        """Return those of the nodes that depend on no unknown of a residual, in their order."""
         if indices:
             self.unknowns(max(indices))
         return [k for k in indices if not self._unknowns[k]]

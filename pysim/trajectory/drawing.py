@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pysim.trajectory.record import Trajectory
     from pysim.typing import Array
 
-FLAT = 1e-9  # of the size of all curves, for them to lie in a plane
-CLOSED = 1e-6  # likewise, of the gap between the ends of a closed curve
+PLANE_TOLERANCE = 1e-9  # of the size of all curves, for them to lie in a plane
+GAP_TOLERANCE = 1e-6  # likewise, of the gap between the ends of a closed curve
 SCALE = 1000.0  # [mm/m]
 
 
@@ -83,14 +83,14 @@ def drawn_frames(trajectory: Trajectory) -> tuple[str, ...]:
 def _plane_of(curves: dict[str, Array]) -> list[int]:
     """Return the axes of the plane that holds all curves, all three if none does."""
     extent = np.ptp(np.concatenate(list(curves.values())), axis=0)
-    flat = [k for k in (1, 2, 0) if extent[k] <= FLAT * extent.max()]
+    flat = [k for k in (1, 2, 0) if extent[k] <= PLANE_TOLERANCE * extent.max()]
     return [k for k in range(3) if not flat or k != flat[0]]
 
 
 def _opened(points: Array) -> tuple[list[list[float]], bool]:
     """Return a curve's points, without the last one if it is the first again, and whether it is."""
     gap = np.linalg.norm(points[-1] - points[0])
-    is_closed = bool(len(points) > 2 and gap <= CLOSED * np.ptp(points, axis=0).max())
+    is_closed = bool(len(points) > 2 and gap <= GAP_TOLERANCE * np.ptp(points, axis=0).max())
     return (points[:-1] if is_closed else points).tolist(), is_closed
 
 

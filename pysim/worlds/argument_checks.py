@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 
-MOST = 2**31 - 1  # worlds, and steps of a call
+MOST_WORLDS_OR_STEPS = 2**31 - 1  # worlds, and steps of a call
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 
 
@@ -60,7 +60,7 @@ def checked_names(given: object, name: str) -> tuple[str, ...]:
     return names
 
 
-def checked_whole(number: object, name: str, least: int, most: int = MOST) -> int:
+def checked_whole(number: object, name: str, least: int, most: int = MOST_WORLDS_OR_STEPS) -> int:
     """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
         raise SimulationError(name, f"must be a whole number, got {number!r}")

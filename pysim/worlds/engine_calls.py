@@ -68,9 +68,9 @@ class EngineCalls:
             engine = self._records.engine
             return engine.advance(chosen, row=row[k : k + 1], **arrays_of_world, **keys)
 
-        return int(self.made(chosen, go_on)[0])
+        return int(self.result_of(chosen, go_on)[0])
 
-    def made(self, selection: NDArray[np.int32] | None, call: Callable[[], _T]) -> _T:
+    def result_of(self, selection: NDArray[np.int32] | None, call: Callable[[], _T]) -> _T:
         """Return the result of a call for a selection; with impacts, of one world and repeated until none is passed."""
         records = self._records
         if not records.impacts:

@@ -38,21 +38,21 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 ALL_JOINTS = "*"
-_MOST = 80  # iterations
-_LARGEST = 0.3  # [rad or m] of a coordinate in an iteration
-_RESTS = 1e-10  # [rad or m] of the last iteration
-_RESTS_ROUGHLY = 1e-7  # of the last one, where rounding keeps the iteration from resting
+_MOST_ITERATIONS = 80  # iterations
+_LARGEST_STEP = 0.3  # [rad or m] of a coordinate in an iteration
+_REST_STEP = 1e-10  # [rad or m] of the last iteration
+_ROUGH_REST_STEP = 1e-7  # of the last one, where rounding keeps the iteration from resting
 _DIFFERENCE = 1e-6  # of coordinates, for the slopes of elements
 _DEPENDENT = 1e-9  # singular value of a redundant row, relative to the largest
-_STABLE = 1e-8  # of the largest stiffness: rounding of a neutral motion
-_FLUTTER = 1e-6  # imaginary part of an eigenvalue over its magnitude
-_NEUTRAL = 1e-9  # of the largest stiffness: rounding of that of a neutral motion
-_UNDRIVEN = 1e-8  # of the largest stiffness: a force along a neutral motion that is rounding
+_ROUNDING_STIFFNESS = 1e-8  # of the largest stiffness: rounding of a neutral motion
+_FLUTTER_RATIO = 1e-6  # imaginary part of an eigenvalue over its magnitude
+_NEUTRAL_STIFFNESS = 1e-9  # of the largest stiffness: rounding of that of a neutral motion
+_NEUTRAL_FORCE = 1e-8  # of the largest stiffness: a force along a neutral motion that is rounding
 _HALVINGS = 12
-_CLOSINGS = 5  # steps that close the loops after an iteration
+_CLOSING_STEPS = 5  # steps that close the loops after an iteration
 _LOAD_STEP = 0.1  # of the loads at first
 _SHORTEST = 1e-3
-_FEW = 15  # iterations of a load step that is short enough
+_FEW_ITERATIONS = 15  # iterations of a load step that is short enough
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Equilibrium:
         """Whether a small displacement comes back, or stays, in the absence of damping."""
         grows = self.eigenvalues.real < -self.rounding
         oscillates = np.abs(self.eigenvalues.imag) > np.maximum(
-            self.rounding, _FLUTTER * np.abs(self.eigenvalues)
+            self.rounding, _FLUTTER_RATIO * np.abs(self.eigenvalues)
         )
         return not bool((grows | oscillates).any())
 
@@ -193,14 +193,14 @@ class _Search:
             there = min(1.0, s + step)
             found, more = self._iterated(place, (1 - there) * start, False)
             count += more
-            if more < _FEW and self._rests(found):
+            if more < _FEW_ITERATIONS and self._rests(found):
                 s, step, place = there, 1.5 * step, found
             else:
                 step /= 2
         return (place if s >= 1 else None), count
 
     def _rests(self, place: _Place) -> bool:
-        return bool(np.isfinite(place.q).all() and place.left < _RESTS_ROUGHLY)
+        return bool(np.isfinite(place.q).all() and place.left < _ROUGH_REST_STEP)
 
     def _iterated(self, place: _Place, held: Array, downhill: bool) -> tuple[_Place, int]:
         """Return where Newton's method ends from a place, under forces (free,) that are taken away, and its steps.
@@ -212,7 +212,7 @@ class _Search:
         r = r - held
         forces = _multipliers(rows, r)
         far, least, count = np.inf, np.inf, 0
-        for count in range(1, _MOST + 1):
+        for count in range(1, _MOST_ITERATIONS + 1):
             H = self._slope(q, loop_q, forces)
             delta, within = self._step(H, r, rows, c, downhill)
             if not np.isfinite(delta).all():
@@ -224,26 +224,26 @@ class _Search:
                 r = r - held
                 forces = _multipliers(rows, r)
                 far = float(np.abs(delta).max())
-                if not downhill or far < _RESTS_ROUGHLY:
+                if not downhill or far < _ROUGH_REST_STEP:
                     break
                 if float(within @ (r + rows.T @ forces)) > -before:
                     break
                 delta, within, before = delta / 2, within / 2, before / 2
-            if far < _RESTS or (least < _RESTS_ROUGHLY and far > least / 2):
+            if far < _REST_STEP or (least < _ROUGH_REST_STEP and far > least / 2):
                 break
             least = min(least, far)
         return _Place(q, loop_q, far), count
 
     def _closed(self, q: Array, loop_q: Array) -> tuple[Array, Array]:
         """Return coordinates near q at which the loops are closed, as far as a few of Newton's steps go."""
-        for _ in range(_CLOSINGS if self.model.rows else 0):
+        for _ in range(_CLOSING_STEPS if self.model.rows else 0):
             there = constraints(self.model, q, loop_q=loop_q)
             loop_q = np.asarray(there.loop_q)
-            if np.abs(there.residual).max() < _RESTS:
+            if np.abs(there.residual).max() < _REST_STEP:
                 break
             rows = there.jacobian[:, self.free]
             change = np.linalg.lstsq(rows, -there.residual, rcond=_DEPENDENT)[0]
-            q = self._moved(q, change * min(1.0, _LARGEST / max(np.abs(change).max(), 1e-300)))
+            q = self._moved(q, change * min(1.0, _LARGEST_STEP / max(np.abs(change).max(), 1e-300)))
         return q, loop_q
 
     def _step(
@@ -256,7 +256,7 @@ class _Search:
             return along, np.zeros(len(along))
         Hn, force = N.T @ H @ N, N.T @ (r - H @ along)
         within = N @ (_downhill(Hn, force) if downhill else _solved(Hn, force))
-        within *= min(1.0, _LARGEST / max(float(np.abs(within).max()), 1e-300))
+        within *= min(1.0, _LARGEST_STEP / max(float(np.abs(within).max()), 1e-300))
         return np.asarray(along + within), np.asarray(within)
 
     def _residual(self, place: _Place) -> tuple[Array, Array, Array]:
@@ -308,7 +308,9 @@ class _Search:
         values, vectors = _modes(N.T @ H @ N, N.T @ M @ N)
         motions = np.zeros((model.nv, len(values)))
         motions[self.free] = (N @ vectors).real
-        rounding = _STABLE * np.abs(H).max(initial=0.0) * (np.abs(vectors) ** 2).sum(axis=0)
+        rounding = (
+            _ROUNDING_STIFFNESS * np.abs(H).max(initial=0.0) * (np.abs(vectors) ** 2).sum(axis=0)
+        )
         state = State(q, self.rest, loop_q)
         return Equilibrium(state, values, motions, rounding, forces, iterations)
 
@@ -345,7 +347,7 @@ def _multipliers(rows: Array, r: Array) -> Array:
 def _downhill(H: Array, force: Array) -> Array:
     """Return H⁻¹ f if the symmetric part of H is positive definite, and else |H|⁻¹ f; neutral motions stay."""
     S = (H + H.T) / 2
-    least = _NEUTRAL * float(np.abs(S).max())
+    least = _NEUTRAL_STIFFNESS * float(np.abs(S).max())
     try:
         np.linalg.cholesky(S - least * np.eye(len(S)))
     except np.linalg.LinAlgError:
@@ -353,7 +355,9 @@ def _downhill(H: Array, force: Array) -> Array:
             np.linalg.eigh(S) if np.isfinite(S).all() else (np.full(len(S), np.nan), S)
         )
         part = vectors.T @ force
-        neutral = (np.abs(values) <= least) & (np.abs(part) <= _UNDRIVEN * float(np.abs(S).max()))
+        neutral = (np.abs(values) <= least) & (
+            np.abs(part) <= _NEUTRAL_FORCE * float(np.abs(S).max())
+        )
         part[neutral] = 0.0
         return np.asarray(vectors @ (part / np.maximum(np.abs(values), least)))
     return _solved(H, force)

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
     from pysim.worlds.segment import EventOccurrence
 
-TOUCHES = 1e-9  # [m]: largest gap of points that touch
-PASSED = 1e-7  # [m]: penetration that shows an impact that was not found
+TOUCHING_GAP = 1e-9  # [m]: largest gap of points that touch
+MISSED_PENETRATION = 1e-7  # [m]: penetration that shows an impact that was not found
 ROUNDS = 1000  # of an impact
 FLIGHT = 0.25  # of the flight after an impact: longest first step
 
@@ -140,7 +140,7 @@ class Impacts:
         """Return whether surfaces passed through each other, whose impact was too short; they rest from now on."""
         near = self._near(q, v)
         depth = near[:, PENETRATION] * (near[:, NORMAL] != 0).any(axis=1)
-        shapes = self._contacts.shape_of_point[depth > PASSED]
+        shapes = self._contacts.shape_of_point[depth > MISSED_PENETRATION]
         found = bool((self._rests[shapes] == 0).any())
         self._rests[shapes] = 1
         return found
@@ -166,7 +166,7 @@ class Impacts:
     def _near(self, q: Array, v: Array) -> Array:
         """Return the reports (points, 18) of the points that touch or overlap."""
         engine = self._contacts.engine
-        return np.asarray(_engine.contact_points(engine, q, v, reach=TOUCHES))
+        return np.asarray(_engine.contact_points(engine, q, v, reach=TOUCHING_GAP))
 
     def _strike(self, t: float, q: Array, v: Array) -> tuple[Array, list[tuple[int, Array]]]:
         """Return the velocity after the impacts of a state, and the pairs of links with the velocity after each."""
@@ -215,7 +215,7 @@ class Impacts:
         slow = points.velocities(v)[:, 0] <= self.rest_speed
         stays, deep = np.zeros((2, len(self._rests)), bool)
         stays[points.shape[slow]] = True
-        deep[points.shape[points.depth > PASSED]] = True
+        deep[points.shape[points.depth > MISSED_PENETRATION]] = True
         self._rests[:] = stays | (deep & (self._rests > 0))
 
     def _touching(self, q: Array, v: Array) -> TouchingPoints:

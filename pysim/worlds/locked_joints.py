@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from pysim.typing import Array
 
-OPEN = 1e-9  # [m or rad] by which a coupling between welded joints may be violated
+COUPLING_TOLERANCE = 1e-9  # [m or rad] by which a coupling between welded joints may be violated
 
 
 def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
@@ -142,7 +142,7 @@ def _couplings(model: Model, welded: Collection[str], q: Array) -> Iterator[Coup
         offset = coupling.offset - sum(coupling.terms[name] * values[name] for name in gone)
         if left or coupling.function is not None:
             yield replace(coupling, terms=left, offset=offset)
-        elif abs(offset) > OPEN:
+        elif abs(offset) > COUPLING_TOLERANCE:
             problem = f"is violated by {abs(offset):.3g} [m or rad] at these coordinates"
             raise ModelError(f"coupling {coupling.name!r}", f"{problem}; give others")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST = 2**53  # whole numbers below it are exact as doubles
+LARGEST_WHOLE = 2**53  # whole numbers below it are exact as doubles
 NO_ARRAYS = (
     ValueError,
     TypeError,
@@ -130,7 +130,7 @@ class SavedParts:
         return float(self.numbers(name, (), finite=True))
 
     def counts(
-        self, name: str, shape: tuple[int | None, ...], *, least: int = 0, most: int = MOST
+        self, name: str, shape: tuple[int | None, ...], *, least: int = 0, most: int = LARGEST_WHOLE
     ) -> list[int]:
         """Return whole numbers from `least` to `most`, which are stored as whole or as real numbers."""
         found = self._arrays.get(self._prefix + name)
@@ -144,7 +144,7 @@ class SavedParts:
             raise self.wrong(name, f"holds other numbers than whole ones from {least} to {most}")
         return [int(value) for value in values.ravel()]
 
-    def count(self, name: str, *, most: int = MOST) -> int:
+    def count(self, name: str, *, most: int = LARGEST_WHOLE) -> int:
         """Return a whole number from 0 to `most`."""
         return self.counts(name, (), most=most)[0]
 

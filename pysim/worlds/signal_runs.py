@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import Callback, CompiledSignals
     from pysim.worlds.loading import Scene
 
-SETTLING = 12  # steps of Newton's method towards initial values that depend on one another
-SETTLED = 1e-10  # what is left of them, relative to 1 and their size
+MOST_NEWTON_STEPS = 12  # steps of Newton's method towards initial values that depend on one another
+INITIAL_VALUE_TOLERANCE = 1e-10  # what is left of them, relative to 1 and their size
 SAME_INSTANT = 1e-9  # of a period: an output this close to an instant is at the instant
 
 
@@ -122,9 +122,9 @@ class SignalRun:
             return found
 
         with np.errstate(all="ignore"):
-            for _ in range(SETTLING):
+            for _ in range(MOST_NEWTON_STEPS):
                 left = f(z) - z
-                if np.all(np.abs(left) <= SETTLED * (1 + np.abs(z))):
+                if np.all(np.abs(left) <= INITIAL_VALUE_TOLERANCE * (1 + np.abs(z))):
                     place(z)
                     return
                 slopes = np.empty((*z.shape, len(at)))

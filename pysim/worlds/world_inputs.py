@@ -118,8 +118,8 @@ class Inputs(Mapping[str, Any]):
         self._records.engine.parts["jumped"][changed] = 1
         self._seen[changed] = now[changed]
 
-    def see(self, worlds: NDArray[np.int32]) -> None:
-        """Note the inputs of worlds, which came with their records and were not written since."""
+    def note_inputs(self, worlds: NDArray[np.int32]) -> None:
+        """Note the inputs of worlds whose records were loaded, so that these do not count as written."""
         if self._seen is not None:
             self._seen[worlds] = self._records.signals[worlds][:, self.places]
 

@@ -79,7 +79,7 @@ class _Block:
         """Return the numbers (rows, k) of worlds."""
         return self._now[: len(self._names), worlds]
 
-    def see(self, worlds: NDArray[np.intp], numbers: Array) -> None:
+    def note_numbers(self, worlds: NDArray[np.intp], numbers: Array) -> None:
         """Take over numbers (rows, k) of worlds."""
         self._seen[: len(numbers), worlds] = numbers
 
@@ -234,7 +234,7 @@ class WorldParameters(Mapping[str, Any]):
             varied.reach = max(varied.reach, self._scene.reach)
         varied.lend(self._records.engine)
         for block, part in own_part.items():
-            block.see(worlds, part)
+            block.note_numbers(worlds, part)
         if self._records.is_adaptive:  # not from the start of a step before what was written
             self._records.engine.parts["jumped"][worlds] = 1
 

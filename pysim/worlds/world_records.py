@@ -257,7 +257,7 @@ class WorldRecords:
     def _step(self, steps: int, selection: Selection, threads: int, length: float) -> None:
         count = self.count if selection is None else len(selection)
         keys: dict[str, Any] = {"threads": threads, "wall": CALL_TIME}
-        left = self._calls.made(
+        left = self._calls.result_of(
             selection, lambda: self.engine.step(steps, selection, length=length, **keys)
         )
         while left:
@@ -267,7 +267,7 @@ class WorldRecords:
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return
             self.blocks.run_due(self.blocks.waiting(worlds), None, threads)
-            left = self._calls.made(selection, lambda: self.engine.go_on(selection, **keys))
+            left = self._calls.result_of(selection, lambda: self.engine.go_on(selection, **keys))
 
     def advance(
         self,

@@ -58,7 +58,7 @@ def test_muscles_of_a_template_have_the_bits_of_their_own_programs(
 ):
     text = muscles(kind)
     together = states(tmp_path, text, integrator)
-    monkeypatch.setattr(block_templates, "FEWEST", COUNT + 1)
+    monkeypatch.setattr(block_templates, "FEWEST_BLOCKS", COUNT + 1)
     np.testing.assert_array_equal(together, states(tmp_path, text, integrator))
 
 
@@ -79,13 +79,13 @@ def test_blocks_whose_numbers_cannot_be_open_record_their_own_programs(tmp_path,
     """The curve of the passive fibre has a constant that Python's `math` computes."""
     text = muscles("thelen_muscle", passive_shape=[4.0, 4.5, 5.0, 5.5, 6.0])
     together = states(tmp_path, text, "rk4")
-    monkeypatch.setattr(block_templates, "FEWEST", COUNT + 1)
+    monkeypatch.setattr(block_templates, "FEWEST_BLOCKS", COUNT + 1)
     np.testing.assert_array_equal(together, states(tmp_path, text, "rk4"))
 
 
 def test_muscles_without_pennation_are_apart_from_those_with_it(tmp_path, monkeypatch):
     text = muscles("thelen_muscle", pennation_angle=[0.0, 0.0, 0.1, 0.2, 0.3])
-    monkeypatch.setattr(block_templates, "FEWEST", 2)
+    monkeypatch.setattr(block_templates, "FEWEST_BLOCKS", 2)
     together = states(tmp_path, text, "rk4")
-    monkeypatch.setattr(block_templates, "FEWEST", COUNT + 1)
+    monkeypatch.setattr(block_templates, "FEWEST_BLOCKS", COUNT + 1)
     np.testing.assert_array_equal(together, states(tmp_path, text, "rk4"))

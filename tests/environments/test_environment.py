@@ -15,7 +15,7 @@ import pytest
 from pysim import SceneError, SimulationError, Worlds, _engine
 from pysim.controllers import Controller, controller, signal
 from pysim.environments import Environment
-from pysim.environments.draws import uniforms
+from pysim.environments.draws import philox_uniforms
 from tests.robots import MJCF_ARM
 
 SCENES = Path(__file__).parents[2] / "scenes/environments"
@@ -128,11 +128,11 @@ def test_noise_is_uniform_within_its_bounds_and_the_critic_sees_none(tmp_path: P
 
 def test_uniform_numbers_depend_on_world_step_and_use_alone() -> None:
     key = np.array([3.0, 5.0, 7.0])
-    u = uniforms(key, [4, 5, 6], 2, 9)
-    np.testing.assert_array_equal(u[1], uniforms(key[1:2], 5, 2, 9)[0])
-    np.testing.assert_array_equal(u[:, :5], uniforms(key, [4, 5, 6], 2, 5))
-    assert len(np.unique(np.concatenate([u, uniforms(key, [4, 5, 6], 3, 9)]))) == 54
-    many = uniforms(np.arange(1000.0), 0, 0, 20)
+    u = philox_uniforms(key, [4, 5, 6], 2, 9)
+    np.testing.assert_array_equal(u[1], philox_uniforms(key[1:2], 5, 2, 9)[0])
+    np.testing.assert_array_equal(u[:, :5], philox_uniforms(key, [4, 5, 6], 2, 5))
+    assert len(np.unique(np.concatenate([u, philox_uniforms(key, [4, 5, 6], 3, 9)]))) == 54
+    many = philox_uniforms(np.arange(1000.0), 0, 0, 20)
     assert abs(many.mean() - 0.5) < 0.01
     assert np.abs(np.corrcoef(many.T) - np.eye(20)).max() < 0.15
 

@@ -12,7 +12,7 @@ import pysim
 from pysim.algorithms import forward_kinematics
 from pysim.render.options import render_options
 from pysim.render.window import capture, offscreen
-from pysim.render.windows.posing import EDGE, PANEL, ROW, Poser, coordinates_of
+from pysim.render.windows.posing import EDGE_WIDTH, PANEL, ROW, Poser, coordinates_of
 from pysim.trajectory.record import Trajectory
 
 pytestmark = pytest.mark.render
@@ -77,8 +77,8 @@ def test_the_keys_are_shown_and_hidden(arm: Poser) -> None:
 
 
 def test_a_drag_of_a_slider_poses_the_joint(arm: Poser) -> None:
-    left, y = 640 - PANEL, 360 - EDGE - ROW + 5
-    begin, end = left + EDGE + 44, 640 - EDGE - 44
+    left, y = 640 - PANEL, 360 - EDGE_WIDTH - ROW + 5
+    begin, end = left + EDGE_WIDTH + 44, 640 - EDGE_WIDTH - 44
     before = capture(arm.plotter, arm.player.options)
     arm.press("Left", begin + 0.5 * (end - begin), y)
     assert arm.q[0] == pytest.approx(0.5, abs=0.02)
@@ -113,10 +113,10 @@ def test_a_pose_that_does_not_close_is_not_taken(linkage: Poser) -> None:
 
 
 def test_more_sliders_than_fit_are_scrolled(arm: Poser) -> None:
-    arm.plotter.window_size = [640, int(2 * EDGE + 2 * ROW + 2)]
+    arm.plotter.window_size = [640, int(2 * EDGE_WIDTH + 2 * ROW + 2)]
     arm.resize()
     first = arm.controls[0]
-    y = arm.plotter.window_size[1] - EDGE - ROW + 5
+    y = arm.plotter.window_size[1] - EDGE_WIDTH - ROW + 5
     assert first.contains(640 - PANEL / 2, y)
     arm.move(600.0, y)
     arm.wheel(-1)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pysim.elements.signal_inputs import SignalInputs
 
 LIBRARY = "pysim.elements."  # whose methods return the same in every call
-FEWEST = 4  # blocks of a template
+FEWEST_BLOCKS = 4  # blocks of a template
 _SPECIAL = (-1.0, 0.0, 1.0)  # with which operations are simplified
 
 
@@ -46,7 +46,7 @@ class BlockTemplates:
             if _is_repeatable(block):
                 groups.setdefault(_structure(block), []).append(block)
         for group in groups.values():
-            if len(group) >= FEWEST:
+            if len(group) >= FEWEST_BLOCKS:
                 self._add(group)
 
     def _add(self, group: Sequence[GraphBlock]) -> None:

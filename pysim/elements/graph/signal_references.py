@@ -66,13 +66,13 @@ class SignalReferences:
                     order.append(block)
                     pending.pop()
                     continue
-                read = self.owner(name)
+                read = self.block_of_signal(name)
                 if read is not None and read.name not in opened:
                     opened.add(read.name)
                     pending.append((read, iter(read.inputs)))
         return order
 
-    def owner(self, name: str) -> GraphBlock | None:
+    def block_of_signal(self, name: str) -> GraphBlock | None:
         """Return the block that computes a signal; None for an unknown name, which is reported where it is read."""
         base, _ = self.selected(name)
         return self._blocks.get(base) or self._blocks.get(_split(base)[0])
@@ -84,8 +84,8 @@ class SignalReferences:
             SceneError: there is none.
         """
         name, _ = self.selected(name)
-        owner, channel = (name, "") if name in self._blocks else _split(name)
-        other = self._blocks.get(owner)
+        block_of_signal, channel = (name, "") if name in self._blocks else _split(name)
+        other = self._blocks.get(block_of_signal)
         if other is not None:
             for part in kept_by(other.plugin):
                 if part.name == channel:
@@ -99,7 +99,9 @@ class SignalReferences:
         channels = channels if is_given else list(other.plugin.output_channels())
         if other.kind == "signal" and channel in TIME_DERIVATIVES:
             if is_given:
-                problem = f"{block.label}: {owner!r} is given from outside and has no {channel}"
+                problem = (
+                    f"{block.label}: {block_of_signal!r} is given from outside and has no {channel}"
+                )
                 raise SceneError(block.where, f"{problem}; give its {channel} as another input")
             return other, Channel(channel, "", "n")
         if not channel and len(channels) == 1:
@@ -107,11 +109,11 @@ class SignalReferences:
         for part in channels:
             if part.name == channel:
                 return other, part
-        has = ", ".join(f"{owner}.{part.name}" for part in channels)
+        has = ", ".join(f"{block_of_signal}.{part.name}" for part in channels)
         if not channel:
             problem = f"{block.label}: {name!r} has several outputs; write one of {has}"
         else:
-            problem = f"{block.label}: {owner!r} has no output {channel!r}"
+            problem = f"{block.label}: {block_of_signal!r} has no output {channel!r}"
             numbers = self.labels(other, channels[0]) if len(channels) == 1 else ()
             guess = did_you_mean(channel, numbers) if numbers else ""
             problem += guess or f"; write one of {has}"
@@ -126,8 +128,8 @@ class SignalReferences:
         if index is not None or base in self._blocks:
             return base, index
         ends = [k for k, letter in enumerate(base) if letter == "."]
-        for owner in (base[:k] for k in reversed(ends) if base[:k] in self._blocks):
-            block, rest = self._blocks[owner], base[len(owner) + 1 :]
+        for block_of_signal in (base[:k] for k in reversed(ends) if base[:k] in self._blocks):
+            block, rest = self._blocks[block_of_signal], base[len(block_of_signal) + 1 :]
             if block.plugin is None or rest in readable_names(block):
                 continue
             outputs = list(block.plugin.output_channels())
@@ -136,9 +138,11 @@ class SignalReferences:
                 part = rest.removeprefix(f"{channel.name}.")
                 if not alone and part == rest:
                     continue
-                found = place_of_name(part, self.labels(block, channel), owner)
+                found = place_of_name(part, self.labels(block, channel), block_of_signal)
                 if found is not None:
-                    return (owner if alone else f"{owner}.{channel.name}"), found
+                    return (
+                        block_of_signal if alone else f"{block_of_signal}.{channel.name}"
+                    ), found
         return base, None
 
     def known_names(self) -> list[str]:
@@ -285,5 +289,5 @@ class SignalReferences:
 
 
 def _split(name: str) -> tuple[str, str]:
-    owner, _, channel = name.rpartition(".")
-    return owner, channel
+    block_of_signal, _, channel = name.rpartition(".")
+    return block_of_signal, channel

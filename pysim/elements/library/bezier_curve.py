@@ -18,7 +18,7 @@ from pysim.tracing.piecewise import piecewise
 from pysim.typing import Array
 
 ARRAY_STEPS = 40  # of Newton's method and bisection for arrays of numbers
-ENOUGH = 1e-14  # change of the parameter at which they end
+PARAMETER_TOLERANCE = 1e-14  # change of the parameter at which they end
 BINOMIALS = [[(-1) ** (i + j) * comb(j, i) for i in range(j + 1)] for j in range(6)]
 Point = tuple[float, float, float]  # x, y, and the slope there
 
@@ -88,7 +88,7 @@ class BezierCurve:
             inside = (newton >= lower) & (newton <= upper) & (slope > 0)
             following = np.where(over == 0, s, np.where(inside, newton, 0.5 * (lower + upper)))
             step, s = np.abs(following - s), following
-            if (step <= ENOUGH).all():
+            if (step <= PARAMETER_TOLERANCE).all():
                 break
         return _horner(of_y, s)
 

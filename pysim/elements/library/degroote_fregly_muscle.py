@@ -28,7 +28,7 @@ _BUMPS = (  # b1, b2, b3, b4 of f_l
 _PASSIVE, _SHORTEST = 4.0, 0.2  # k, and the length at which f_p is 0
 _D1, _D2, _D3, _D4 = -0.3211346127989808, -8.149, -0.374, 0.8825327733249912
 _C1, _C2, _C3 = 0.2, 1.0, 0.2
-FASTEST = 1e6  # [v_max], of a damped fibre
+LARGEST_SPEED = 1e6  # [v_max], of a damped fibre
 
 
 class _DeGrooteFreglyFibre(Muscle):
@@ -108,7 +108,7 @@ class DeGrooteFreglyMuscle(_DeGrooteFreglyFibre, ElasticMuscle):
         if self.damping == 0:
             return self.max_contraction_velocity * undamped
         # the damping slows the fibre down: v lies between 0 and the velocity without it
-        undamped = np.clip(undamped, -FASTEST, FASTEST)
+        undamped = np.clip(undamped, -LARGEST_SPEED, LARGEST_SPEED)
         v = solve(
             lambda v: active * self.velocity_force(v) + self.damping * v - wanted,
             np.clip(undamped, -1.0, 1.0),

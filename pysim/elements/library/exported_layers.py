@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-WIDEST = 10.0  # limit of observations that VecNormalize has divided by their deviation
+NORMALIZED_LIMIT = 10.0  # limit of observations that VecNormalize has divided by their deviation
 LEAST_VARIANCE = 1e-8  # added by VecNormalize
 LEAST_DEVIATION = 1e-2  # added by rsl_rl
 
@@ -90,7 +90,7 @@ def _normalisation(arrays: Mapping[str, Array]) -> dict[str, Array]:
         return {
             "mean": arrays["obs_rms.mean"],
             "deviation": np.sqrt(arrays["obs_rms.var"] + LEAST_VARIANCE),
-            "clip": np.array(WIDEST),
+            "clip": np.array(NORMALIZED_LIMIT),
         }
     for owner in ("obs_normalizer.", "actor.obs_normalizer.", "actor_obs_normalizer."):
         if f"{owner}_mean" in arrays and f"{owner}_std" in arrays:

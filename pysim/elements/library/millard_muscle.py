@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PLATEAU = 0.05  # half of the width of f_l about l_o
-FASTEST = 50.0  # damped fibre, in v_max
+LARGEST_SPEED = 50.0  # damped fibre, in v_max
 FASTEST_UNDAMPED = 1e6  # where the straight ends of f_v alone bound the velocity
 Pair = tuple[float, float]
 Triple = tuple[float, float, float]
@@ -148,7 +148,7 @@ class MillardMuscle(_MillardFibre, ElasticMuscle):
         curve, still = self.velocity_curve, len(self.velocity_curve.points) // 2
         active = activation * self.active_curve(fibre)
         wanted = pull / cosine - self.passive_curve(fibre)
-        fastest = FASTEST if self.damping > 0 else FASTEST_UNDAMPED
+        fastest = LARGEST_SPEED if self.damping > 0 else FASTEST_UNDAMPED
         s = solve(
             lambda s: active * curve.y(s) + self.damping * curve.x(s) - wanted,
             float(still),

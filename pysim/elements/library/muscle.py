@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EXCITATION = Signal["1"]
 LEAST_COSINE = 0.1  # of the pennation: fibres do not stand steeper
-LONGEST = 4.0  # fibre, in optimal lengths, at the start
+LONGEST_FIBRE = 4.0  # fibre, in optimal lengths, at the start
 
 
 class Muscle(Force):
@@ -161,7 +161,7 @@ class ElasticMuscle(Muscle):
 
     def initial(self, length: Any) -> Sequence[Any]:
         activation = np.maximum(self.initial_activation, self.minimum_activation)
-        least, most = self.least_fibre_length, LONGEST * self.optimal_fibre_length
+        least, most = self.least_fibre_length, LONGEST_FIBRE * self.optimal_fibre_length
 
         def surplus(fibre: Any) -> Any:
             own = self.isometric_force(activation, fibre / self.optimal_fibre_length)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Operator = Callable[[Any, Mapping[str, Any]], Any]
 
-SHOWN = 200  # characters of a library's error
+MOST_CHARACTERS = 200  # characters of a library's error
 
 
 def _each(function: Callable[[Any], Any]) -> Operator:
@@ -155,7 +155,7 @@ def read_onnx(path: str) -> OnnxNetwork:
     except PysimError:
         raise
     except Exception as error:  # noqa: BLE001, whatever protobuf and onnx raise of damaged files
-        cause = " ".join(str(error).split())[:SHOWN] or type(error).__name__
+        cause = " ".join(str(error).split())[:MOST_CHARACTERS] or type(error).__name__
         raise PysimError(path, f"is no ONNX model: {cause}; export it again") from None
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-SHOWN = 5  # names of arrays in an error
+MOST_NAMES = 5  # names of arrays in an error
 SHOWN_TEXT = 40  # characters of a text in an error
 ENVIRONMENT = ("scales", "limit", "slots", "rates", "scale", "offset", "range")
 REAL = "fiub"  # kinds of arrays of real numbers
@@ -83,7 +83,7 @@ def _checked_network(path: str, arrays: dict[str, Array]) -> dict[str, Array]:
         size = len(weight)
     check_units(path, units)
     if size is None:
-        first = [*arrays][:SHOWN] + ["…"] * (len(arrays) > SHOWN)
+        first = [*arrays][:MOST_NAMES] + ["…"] * (len(arrays) > MOST_NAMES)
         problem = f"has no weight0; it has {', '.join(first) or 'nothing'}"
         raise PysimError(path, f"{problem}; give the .npz of a network")
     return arrays

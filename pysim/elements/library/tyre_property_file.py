@@ -30,7 +30,7 @@ _SIDES = {  # at which a tyre was measured, by the words of files
     "UNKNOWN": "left",
     "": "left",
 }
-LARGEST = 1_000_000  # [bytes]
+MOST_BYTES = 1_000_000  # [bytes]
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ def read_tyre_property_file(file: str) -> TyreProperties:
         delimiters=("=",),
     )
     try:
-        if path.stat().st_size > LARGEST:
-            raise PysimError(str(path), f"has more than {LARGEST} bytes; give a property file")
+        if path.stat().st_size > MOST_BYTES:
+            raise PysimError(str(path), f"has more than {MOST_BYTES} bytes; give a property file")
         text = path.read_text("utf-8-sig", errors="replace")
         # no line continues another
         parser.read_string("\n".join(line.strip() for line in text.splitlines()))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PANEL = 330.0  # [pixel] width of the sliders
 ROW = 36.0  # [pixel] height of a slider's row
-EDGE = 14.0  # [pixel]
+EDGE_WIDTH = 14.0  # [pixel]
 LETTERS = 15.0  # [pixel]
 ZOOM = 0.8  # leaves room for other configurations
 UNLIMITED = {"m": 1.0, "rad": np.pi}  # range either way of a coordinate without limits
@@ -129,15 +129,17 @@ h  hide this     Escape  close"""
 
     def layout(self, width: int, height: int) -> None:
         super().layout(width, height)
-        fitting = max(1, int((height - 2 * EDGE) // ROW))
+        fitting = max(1, int((height - 2 * EDGE_WIDTH) // ROW))
         self._scrolled = int(np.clip(self._scrolled, 0, max(0, len(self.rows) - fitting)))
         left = width - PANEL
         shown = min(fitting, len(self.rows))
-        self._back.place(left, height - 2 * EDGE - shown * ROW, PANEL, shown * ROW + 2 * EDGE)
+        self._back.place(
+            left, height - 2 * EDGE_WIDTH - shown * ROW, PANEL, shown * ROW + 2 * EDGE_WIDTH
+        )
         self._back.show(visible=bool(self.rows))
         for k, row in enumerate(self.rows):
             at = k - self._scrolled
-            row.place(left, height - EDGE - (at + 1) * ROW, visible=0 <= at < fitting)
+            row.place(left, height - EDGE_WIDTH - (at + 1) * ROW, visible=0 <= at < fitting)
         if self.player.captions is not None:
             room = PANEL if self.rows else 0.0
             self.player.captions.place(width - room, height)
@@ -196,11 +198,11 @@ class _Row:
     def place(self, left: float, bottom: float, *, visible: bool) -> None:
         """Put it into a row of the panel."""
         right = left + PANEL
-        self._name.place(left + EDGE, bottom + 15, LETTERS)
-        self._value.place(right - EDGE, bottom + 15, LETTERS)
-        self._low.place(left + EDGE, bottom, 11)
-        self._high.place(right - EDGE, bottom, 11)
-        self.slider.place(left + EDGE + 44, right - EDGE - 44, bottom + 5, 6)
+        self._name.place(left + EDGE_WIDTH, bottom + 15, LETTERS)
+        self._value.place(right - EDGE_WIDTH, bottom + 15, LETTERS)
+        self._low.place(left + EDGE_WIDTH, bottom, 11)
+        self._high.place(right - EDGE_WIDTH, bottom, 11)
+        self.slider.place(left + EDGE_WIDTH + 44, right - EDGE_WIDTH - 44, bottom + 5, 6)
         for part in (self._name, self._value, self._low, self._high, self.slider):
             part.show(visible=visible)
 

@@ -34,9 +34,9 @@ MOST_ATTACHED = 100_000  # elements of all attached models
 MOST_SAMPLES = 1 << 26  # of a height field or texture
 MOST_NUMBERS = 1_000_000  # that <size> and sizes of user data declare
 FINEST = 512  # parameter of a mesh that MuJoCo generates
-LARGEST = 1 << 30  # bytes of a file
+MOST_BYTES = 1 << 30  # bytes of a file
 FARTHEST = 1e100  # beyond which products overflow
-DEEPEST = 1000  # elements within each other; MuJoCo's parser has its own bound
+MOST_LEVELS = 1000  # elements within each other; MuJoCo's parser has its own bound
 DEEPEST_CHAIN = 20  # models that attach each other
 REGULAR = stat.S_IFREG
 _FOLDERS = {"meshdir", "texturedir", "assetdir"}
@@ -145,7 +145,7 @@ class _Checker:
         if len(self.files) > MOST_FILES:
             problem = f"includes more than {MOST_FILES} files; split the model"
             raise SceneError(str(self.path), problem)
-        return read_xml(file if file != self.path.resolve() else self.path, DEEPEST)
+        return read_xml(file if file != self.path.resolve() else self.path, MOST_LEVELS)
 
     def _count(self, model: _Model, element: Element, copies: int) -> None:
         model.elements += copies
@@ -191,8 +191,8 @@ class _Checker:
         for file in targets:
             if _kind(file) not in {None, REGULAR, stat.S_IFDIR}:
                 element.fail(f"{str(file)!r} is not a regular file; name another one")
-            if _kind(file) == REGULAR and file.stat().st_size > LARGEST:
-                element.fail(f"{str(file)!r} is larger than {LARGEST >> 20} MiB; reduce it")
+            if _kind(file) == REGULAR and file.stat().st_size > MOST_BYTES:
+                element.fail(f"{str(file)!r} is larger than {MOST_BYTES >> 20} MiB; reduce it")
 
 
 def _places(

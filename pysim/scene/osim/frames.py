@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 GROUND = "ground"
-DEEPEST = 50  # offset frames on each other
+MOST_LEVELS = 50  # offset frames on each other
 OFFSET_FRAMES = {"PhysicalOffsetFrame", "OffsetFrame_PhysicalFrame_"}
 
 
@@ -59,8 +59,8 @@ class Frames:
                 self._add(f"{path}/{name_of(item)}", item)
 
     def _add(self, path: str, element: Element) -> None:
-        if path.count("/") > DEEPEST:
-            element.fail(f"offset frames lie within {DEEPEST} others; remove some")
+        if path.count("/") > MOST_LEVELS:
+            element.fail(f"offset frames lie within {MOST_LEVELS} others; remove some")
         self.elements[path] = element
         self._add_frames(path, element, "components")
 

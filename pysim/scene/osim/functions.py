@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 Function = dict[str, Any]
-DEEPEST = 20  # functions within each other
+MOST_LEVELS = 20  # functions within each other
 
 
 def function_in(holder: Element) -> Function | None:
@@ -52,8 +52,8 @@ def read_function(element: Element, depth: int = 0) -> Function:
     """
     if element.tag not in _READERS:
         _refuse(element)
-    if depth > DEEPEST:
-        element.fail(f"lies within {DEEPEST} other functions; remove some")
+    if depth > MOST_LEVELS:
+        element.fail(f"lies within {MOST_LEVELS} other functions; remove some")
     if element.tag == "MultiplierFunction":
         return _multiplied(element, depth)
     return _READERS[element.tag](element)

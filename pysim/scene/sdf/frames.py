@@ -26,7 +26,7 @@ OWN_FRAME = ("", "__model__")
 TOP = (WORLD, "__root__")
 NEWEST = (1, 12)
 LAST_MODEL_FRAME = (1, 4)  # last version with axes in the model's frame
-SHOWN = 20  # names of a cycle in a message
+MOST_SHOWN_NAMES = 20  # names of a cycle in a message
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Scope:
         chain: dict[str, Element] = {}  # each relative to the next
         while self._is_relative(name):
             if name in self.visiting or name in chain:
-                names = " → ".join([*self.visiting, *chain, name][-SHOWN:])
+                names = " → ".join([*self.visiting, *chain, name][-MOST_SHOWN_NAMES:])
                 user.fail(f"the poses of frames are relative to each other in a cycle: {names}")
             user = chain[name] = self._element(name, user)
             name = self._default(name, user)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".sdf", ".world", ".xml")
 MODEL_FILE = "model.sdf"
-DEEPEST = 20  # files within each other
+MOST_LEVELS = 20  # files within each other
 MOST_INCLUDED = 1000  # models that a file includes, with those that these include
 _REPLACED = ("pose", "static")  # of the included model
 
@@ -89,8 +89,8 @@ def _included(
         return None
     if file.resolve() in chain:
         include.fail(f"{short(uri)} includes itself; remove this <include>")
-    if len(chain) >= DEEPEST:
-        include.fail(f"more than {DEEPEST} files include each other; flatten the model")
+    if len(chain) >= MOST_LEVELS:
+        include.fail(f"more than {MOST_LEVELS} files include each other; flatten the model")
     sdf = read_xml(file)
     models = sdf.all("model")
     if sdf.tag != "sdf" or len(models) != 1:

@@ -36,7 +36,7 @@ TYPES = {
     "revolute2": "universal",
 }
 LARGEST_LIMIT = 1e15  # SDF writes ±1e16 for a joint without a limit
-EXACT = 1e-12  # [m] offsets that are rounding
+OFFSET_TOLERANCE = 1e-12  # [m] offsets that are rounding
 
 
 @dataclass(frozen=True)
@@ -68,22 +68,23 @@ def tree_joints(item: JointItem) -> tuple[list[BodySpec], list[JointSpec]]:
     offset = relative_pose(item.X_joint, item.X_child)
     if kind == "fixed":
         return [], [plain_joint(item.name, "fixed", item.parent, item.child, at @ offset, where)]
-    turned = np.abs(offset[:3, 3]).max() < EXACT  # the joint may use the frame of the child
-    frame = item.X_child if turned else item.X_joint
-    at = at @ offset if turned else at
+    # without a displacement, the joint may use the frame of the child
+    is_rotation = np.abs(offset[:3, 3]).max() < OFFSET_TOLERANCE
+    frame = item.X_child if is_rotation else item.X_joint
+    at = at @ offset if is_rotation else at
     axes = ["axis", "axis2"] if TYPES[kind] == "universal" else ["axis"]
     parts = [_joint(item, kind, tag, frame) for tag in axes]
     names = [item.name] if len(parts) == 1 else [f"{item.name}/{k + 1}" for k in range(len(parts))]
     bodies, joints, parent = [], [], item.parent
     for k, (part, name) in enumerate(zip(parts, names, strict=True)):
-        last = k == len(parts) - 1 and turned
+        last = k == len(parts) - 1 and is_rotation
         child = item.child if last else f"{item.child}/{name}"
         if not last:
             bodies.append(BodySpec(child, np.zeros(10), (), where))
         own = at if k == 0 else np.eye(4)
         joints.append(replace(part, name=name, parent=parent, child=child, at=own))
         parent = child
-    if not turned:
+    if not is_rotation:
         label = f"{item.name}/fixed"
         joints.append(plain_joint(label, "fixed", parent, item.child, offset, where))
     return bodies, joints

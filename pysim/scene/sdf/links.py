@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import SurfaceSpec
     from pysim.scene.urdf.xml import Element
 
-WATER = 1000.0  # [kg/m³], the default density of SDF
+WATER_DENSITY = 1000.0  # [kg/m³], the default density of SDF
 
 
 class LinkReader:
@@ -97,7 +97,7 @@ class LinkReader:
             self.omissions.add("inertias", link.owner, link.where, reason)
             return theta_from_com(1.0, np.zeros(3), np.eye(3))
         if inertial.attributes.get("auto", "false") in {"true", "1"}:
-            return self._of_shapes(link, number(inertial, "density", WATER))
+            return self._of_shapes(link, number(inertial, "density", WATER_DENSITY))
         mass = non_negative(inertial, "mass", "kg", 1.0)
         tensor = inertial.child("inertia")
         entries = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pysim.scene.toml.records.constraint_tables import Coupling
     from pysim.typing import Array
 
-PARALLEL = 1e-9  # sine of the angle between two axes below which gears are spur gears
-SAME = 1e-6  # share of a centre distance by which it may differ from that of the module
+PARALLEL_SINE = 1e-9  # sine of the angle between two axes below which gears are spur gears
+# share of a centre distance by which it may differ from that of the module
+CENTRE_DISTANCE_TOLERANCE = 1e-6
 TURNING = ("revolute", "continuous")
 
 
@@ -153,7 +154,7 @@ def _axis(joint: JointSpec, joints: Mapping[str, JointSpec]) -> tuple[Array, Arr
 
 def _facing(a: Wheel, b: Wheel) -> float:
     """Return -1 where two axes are opposite, so that equal turns have opposite coordinates, and 1 otherwise."""
-    if a.axis is None or b.axis is None or np.linalg.norm(np.cross(a.axis, b.axis)) > PARALLEL:
+    if a.axis is None or b.axis is None or np.linalg.norm(np.cross(a.axis, b.axis)) > PARALLEL_SINE:
         return 1.0
     return float(np.sign(a.axis @ b.axis))
 
@@ -165,11 +166,11 @@ def _check_distance(table: Coupling, a: Wheel, b: Wheel, joints: Mapping[str, Jo
         a = Wheel(a.teeth, None, *_axis(joints[table.carrier], joints))
     if a.axis is None or b.axis is None or a.origin is None or b.origin is None:
         return
-    if np.linalg.norm(np.cross(a.axis, b.axis)) > PARALLEL:
+    if np.linalg.norm(np.cross(a.axis, b.axis)) > PARALLEL_SINE:
         return
     distance = float(np.linalg.norm(np.cross(a.axis, b.origin - a.origin)))
     wanted = table.module * abs(a.teeth + b.teeth) / 2
-    if abs(distance - wanted) > SAME * max(wanted, table.module):
+    if abs(distance - wanted) > CENTRE_DISTANCE_TOLERANCE * max(wanted, table.module):
         problem = (
             f"{table.module:g} m and {a.teeth} and {b.teeth} teeth need axes {wanted:g} m apart"
         )

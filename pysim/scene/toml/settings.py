@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 STEP = 1e-3  # [s]
-MOST = 2**53  # steps, outputs or instants: beyond it doubles do not count exactly
+MOST_STEPS = 2**53  # steps, outputs or instants: beyond it doubles do not count exactly
 STEP_TIME = 1e-6  # [s] of wall time that a step of a small mechanism takes
 DAY = 86400.0  # [s]
 RTOL = 1e-8
@@ -249,8 +249,8 @@ def _plugin_parameters(
 def _check_count(duration: float, step: float, path: Steps, what: str, problems: Problems) -> None:
     """Reject numbers of steps, outputs or instants that no double counts; warn of those that take days."""
     count = duration / step
-    if count > MOST:
-        least = duration / MOST
+    if count > MOST_STEPS:
+        least = duration / MOST_STEPS
         problem = f"{step:g} [s] makes {count:.2g} {what} of the duration {duration:g} [s], more than 2**53"
         problems.add(path, f"{problem}; take {_rounded_up(least):g} or more")
     elif count * STEP_TIME > DAY:

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     Step = str | int
     Steps = tuple[Step, ...]
 
-_DEEPEST = 50  # levels of nested tables and lists
+_MOST_LEVELS = 50  # levels of nested tables and lists
 INCLUDED = "\n# included: "  # before the name and text of each file that a scene includes
-_TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
+_TOO_DEEP = f"tables are nested more than {_MOST_LEVELS} deep; flatten them"
 _LARGEST = 2**63  # beyond the integers that TOML allows
-LARGEST = 1 << 27  # bytes of a file
+MOST_BYTES = 1 << 27  # bytes of a file
 MOST_TABLES = 10_000  # of a list, such as [[body]]
 LONGEST_TEXT = 4096  # characters of a key or value
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*([A-Za-z][\w.-]*)[ \t]*\]\][ \t]*(?:#.*)?$", re.MULTILINE)
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""  # of a dotted key
-_DEEP_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
+_DEEP_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_LEVELS}}}")
 _DEEP_OR_TEXT = re.compile(  # texts and comments may hold what looks like a key
     rf"""\"{{3}}(?:[^\\]|\\.)*?\"{{3}}|'{{3}}.*?'{{3}}|\#[^\n]*|(?P<key>{_DEEP_KEY.pattern})|{_PART}""",
     re.DOTALL,
@@ -212,7 +212,7 @@ def read_source(path: Path) -> Source:
         SceneError: it cannot be read, is not UTF-8 or not TOML.
     """
     name = str(path)
-    data = read_regular(path, LARGEST)
+    data = read_regular(path, MOST_BYTES)
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -375,7 +375,7 @@ def _deep_key(text: str) -> int | None:
 def _is_deep(values: object) -> bool:
     """Return whether tables are nested so deep that toml-rs would crash."""
     layer: list[Any] = [values]
-    for _ in range(_DEEPEST):
+    for _ in range(_MOST_LEVELS):
         inner = [i.values() if isinstance(i, dict) else i for i in layer]
         layer = [i for items in inner for i in items if isinstance(i, (dict, list))]
         if not layer:

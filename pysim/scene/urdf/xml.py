@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from pysim.scene.import_omissions import Omissions
 
-LARGEST = 1 << 27  # bytes of a file
+MOST_BYTES = 1 << 27  # bytes of a file
 TURN = 2 * math.pi + 1e-3  # rad
 LONGEST_ATTRIBUTE = 4096  # characters
-DEEPEST = 200  # elements within each other
+MOST_LEVELS = 200  # elements within each other
 MOST_ELEMENTS = 2_000_000
 LARGEST_NUMBER = 1e30  # products of several remain finite
 BOUNDS = ("lower", "upper", "effort", "velocity", "range")  # of joints: a huge one means none
@@ -172,7 +172,7 @@ def parse_numbers(text: str) -> tuple[float, ...] | None:
     return found if all(map(math.isfinite, found)) else None
 
 
-def read_xml(path: Path, deepest: int = DEEPEST) -> Element:
+def read_xml(path: Path, deepest: int = MOST_LEVELS) -> Element:
     """Return the root element of a file.
 
     Blank lines before the XML declaration and zero bytes after the last element are accepted.
@@ -180,11 +180,11 @@ def read_xml(path: Path, deepest: int = DEEPEST) -> Element:
     Raises:
         SceneError: the file cannot be read, is not well-formed, too large or deep, or has a document type.
     """
-    data = read_regular(path, LARGEST)
+    data = read_regular(path, MOST_BYTES)
     return parse_xml(data, str(path), deepest)
 
 
-def parse_xml(data: bytes, name: str, deepest: int = DEEPEST) -> Element:
+def parse_xml(data: bytes, name: str, deepest: int = MOST_LEVELS) -> Element:
     """Return the root element of a text, with places in the file `name`.
 
     Raises:

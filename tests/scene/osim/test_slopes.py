@@ -90,7 +90,7 @@ def test_slopes_of_muscles_are_those_of_complex_steps(monkeypatch, rng, name):
         "compile",
         lambda graph, *old: graphs.append(graph) or compile_graph(graph, *old),
     )
-    monkeypatch.setattr(block_templates, "FEWEST", 1000)  # formulas on one tape
+    monkeypatch.setattr(block_templates, "FEWEST_BLOCKS", 1000)  # formulas on one tape
     pysim.load_scene(model_of(name).path)
     graph = graphs[-1]
     rows = [*graph.forces.on_ports(graph.driven), *graph._rates()[: graph._coupled]]

@@ -13,7 +13,7 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning, SceneError
 from pysim.scene import read_model
-from pysim.scene.urdf.xml import DEEPEST, LARGEST
+from pysim.scene.urdf.xml import MOST_BYTES, MOST_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,9 +245,9 @@ def test_check_is_strict_on_request(write: Write, capsys: pytest.CaptureFixture[
 
 
 def test_elements_too_deep_are_rejected(write: Write) -> None:
-    text = "<gazebo>" * DEEPEST + "</gazebo>" * DEEPEST
+    text = "<gazebo>" * MOST_LEVELS + "</gazebo>" * MOST_LEVELS
     assert refusal(write(text)) == (
-        f"r.urdf:2:{8 * (DEEPEST - 1) + 1}: <gazebo> lies within {DEEPEST} other elements; remove some levels"
+        f"r.urdf:2:{8 * (MOST_LEVELS - 1) + 1}: <gazebo> lies within {MOST_LEVELS} other elements; remove some levels"
     )
 
 
@@ -255,8 +255,8 @@ def test_a_file_too_large_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     with path.open("wb") as file:
         file.write(b"<robot>")
-        file.truncate(LARGEST + 1)  # sparse
-    assert refusal(path) == f"r.urdf: is larger than {LARGEST >> 20} MiB; split it"
+        file.truncate(MOST_BYTES + 1)  # sparse
+    assert refusal(path) == f"r.urdf: is larger than {MOST_BYTES >> 20} MiB; split it"
 
 
 XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">

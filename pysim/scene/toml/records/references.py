@@ -156,7 +156,7 @@ def _uses(value: Any, plan: Plan, path: Steps) -> Iterator[Use]:  # noqa: ANN401
         if isinstance(value, str):
             yield Use(path, plan, value)
     elif isinstance(plan, type):
-        for key, inner in _plans(plan) if isinstance(value, plan) else ():
+        for key, inner in _keys_with_references(plan) if isinstance(value, plan) else ():
             if item := getattr(value, key):
                 yield from _uses(item, inner, (*path, key))
     elif isinstance(value, dict):
@@ -178,22 +178,22 @@ def _uses(value: Any, plan: Plan, path: Steps) -> Iterator[Use]:  # noqa: ANN401
 
 
 @cache
-def _plans(table: type[Table]) -> list[tuple[str, Plan]]:
+def _keys_with_references(table: type[Table]) -> list[tuple[str, Plan]]:
     """Return the keys of a table that hold references or tables with references, with their plans."""
     found = [
-        (key, _plan(Annotated[info.annotation, "", *info.metadata]))
+        (key, _reference_places(Annotated[info.annotation, "", *info.metadata]))
         for key, info in table.model_fields.items()
     ]
     return [(key, plan) for key, plan in found if plan]
 
 
-def _plan(annotation: Any) -> Plan:  # noqa: ANN401, a type
+def _reference_places(annotation: Any) -> Plan:  # noqa: ANN401, a type
     """Return the places of references in values of a type; in a dict, those of its keys."""
     arguments = get_args(annotation)
     if get_origin(annotation) is Annotated:
         references = [item for item in arguments[1:] if isinstance(item, Reference)]
-        return references[0] if references else _plan(arguments[0])
+        return references[0] if references else _reference_places(arguments[0])
     if isinstance(annotation, type) and issubclass(annotation, Table):
-        return annotation if _plans(annotation) else ()
-    found = [_plan(item) for item in arguments]
+        return annotation if _keys_with_references(annotation) else ()
+    found = [_reference_places(item) for item in arguments]
     return tuple(x for plan in found for x in (plan if isinstance(plan, tuple) else (plan,)))

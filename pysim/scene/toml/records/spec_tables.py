@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     Tables = dict[str, Any]
 
-SAME = 1e-13  # relative difference of mass properties that are rounding
+ROUNDING_TOLERANCE = 1e-13  # relative difference of mass properties that are rounding
 BLOCKS: dict[str, type[Table]] = {
     "signal": Signal,
     "sensor": Sensor,
@@ -405,7 +405,7 @@ def _same_theta(body: BodySpec, sources: Sequence[Geometry]) -> bool:
     if not dense:
         total = total * (body.theta[0] / total[0])
     scale = np.abs(total).max()
-    return bool(np.abs(total - body.theta).max() <= SAME * scale)
+    return bool(np.abs(total - body.theta).max() <= ROUNDING_TOLERANCE * scale)
 
 
 def _weight(geometry: Geometry, dense: bool) -> Array:
