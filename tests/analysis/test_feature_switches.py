@@ -91,3 +91,16 @@ def test_the_stop_of_a_joint_that_mimics_another_is_a_switch_of_its_name(tmp_pat
     worlds = pysim.Worlds(scene_of(tmp_path, text), 1)
     switches = pysim.gradient(worlds, steps=1, loss=loss).switches
     assert list(switches) == [("stop", "held")]
+
+
+def test_rims_that_turn_fast_meet_no_switch_of_features(tmp_path: Path) -> None:
+    """The lowest point of a rim runs around it while a cylinder nearly stands on its cap."""
+    text = CUBES[: CUBES.index('[[body]]\nname = "high"')]
+    text = text.replace("box = [0.2, 0.3, 0.2]", "cylinder = { radius = 0.08, length = 0.2 }")
+    ground = "[[ground]]\nplane = { normal = [0, 0, 1], offset = -0.1 }\n"
+    worlds = pysim.Worlds(scene_of(tmp_path, text + ground), 8)
+    worlds.v[:] = np.random.default_rng(1).normal(0, 0.3, worlds.v.shape)
+    worlds.step(steps=30)
+    found = pysim.gradient(worlds, steps=100, loss=loss)
+    assert np.any(worlds.contacts)
+    assert not any(kind == "feature" for kind, _ in found.switches)

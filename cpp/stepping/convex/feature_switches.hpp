@@ -53,7 +53,7 @@ class FeatureSwitches {
   }
 
  private:
-  static constexpr double jump = 1e-6;  ///< of a point, relative to the size of the shape
+  static constexpr double jump = 1e-3;  ///< of a point, relative to the size of the shape; rims turn fast
 
   simd::Mask<S> is_same(const PlacedPoint<S>& own, const contact::PairPoint<S>& other) const {
     const Vec3<S> moved = other.p - own.p;
