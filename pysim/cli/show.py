@@ -74,17 +74,17 @@ def view_file(path: Path, others: tuple[Path, ...], options: ViewOptions) -> Non
         _pose(path, package_dirs, allow_code=options.allow_code, wishes=wishes)
         return
     wishes = with_folders(wishes, package_dirs)
-    trajectory, *rest = (load_for_pictures(name) for name in (path, *others))
+    trajectory, *recordings = (load_for_pictures(name) for name in (path, *others))
     if still is not None:
-        make_still(trajectory, still, others=rest, **wishes)
+        make_still(trajectory, still, others=recordings, **wishes)
     if movie is not None:
-        make_movie(trajectory, movie, others=rest, **wishes)
+        make_movie(trajectory, movie, others=recordings, **wishes)
     if still is None and movie is None:
         from pysim import render  # noqa: PLC0415, VTK costs a second
 
         if options.plot:
             wishes["plots"] = options.plot
-        render.view(trajectory, others=rest, scene=scene, **wishes)
+        render.view(trajectory, others=recordings, scene=scene, **wishes)
 
 
 def with_folders(wishes: dict[str, Any], package_dirs: tuple[Path, ...]) -> dict[str, Any]:

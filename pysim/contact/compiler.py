@@ -257,7 +257,7 @@ def _shape_pairs(
                 place = -1 if below is None else placed.index(below)
                 rows.append((k, placed.index(above), place, surface, law))
     grounded = np.array(rows, np.int32).reshape(-1, 5).T
-    pair, own, other = _pairs_of_two_links(links, start, placed)
+    pair, moving, other = _pairs_of_two_links(links, start, placed)
     kinds = np.array([known.kind(shape) for shape in placed.values], np.int64)
     change_of, surface_of = np.zeros((2, len(links)), np.int32)
     surface_of += surfaces.index((None, NO_VELOCITY), (id(None), NO_VELOCITY))
@@ -271,7 +271,7 @@ def _shape_pairs(
     kinds = kinds.astype(np.int32 if most < 2**31 else np.int64)
     key = kinds[other]
     key *= kinds_count
-    key += kinds[own]
+    key += kinds[moving]
     if changes_count > 1:
         key *= changes_count
         key += change_of[pair]
@@ -280,11 +280,11 @@ def _shape_pairs(
     law_of = [
         laws.index(known.law(a.collision.material, b, a, of_number[change_of[pair[r]]]))
         for r in first.tolist()
-        for a, b in [(placed.values[other[r]], placed.values[own[r]])]
+        for a, b in [(placed.values[other[r]], placed.values[moving[r]])]
     ]
     del key
-    between = (pair, own, other, surface_of[pair], np.array(law_of, np.int32)[which])
-    del pair, own, other, which
+    between = (pair, moving, other, surface_of[pair], np.array(law_of, np.int32)[which])
+    del pair, moving, other, which
     columns = [np.concatenate(column) for column in zip(grounded, between, strict=True)]
     shared = tuple(placed.values), tuple(surfaces.values), tuple(laws.values)
     return ShapePairs(*shared, *columns)

@@ -27,17 +27,17 @@ def near_shapes(pairs: ShapePairs, poses: Array) -> list[int]:
     radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes])
     placed = [(s.body, s.hull.placed(s.pose)) for s in shapes]
     centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
-    own, other = pairs.own, pairs.other
+    moving, other = pairs.own, pairs.other
     apart = np.zeros(len(pairs), bool)
     for first in range(0, len(pairs), AT_ONCE):
         part = first + np.flatnonzero(other[first : first + AT_ONCE] >= 0)
-        way = np.linalg.norm(centre[own[part]] - centre[other[part]], axis=1)
-        apart[part] = way > radius[own[part]] + radius[other[part]]
+        way = np.linalg.norm(centre[moving[part]] - centre[other[part]], axis=1)
+        apart[part] = way > radius[moving[part]] + radius[other[part]]
     for k, (ground, _) in enumerate(pairs.surfaces):
         if ground is not None and ground.field is None:
             above = np.flatnonzero(pairs.surface == k)
-            height = centre[own[above]] @ np.array(ground.normal) - ground.offset
-            apart[above] = height > radius[own[above]]
+            height = centre[moving[above]] @ np.array(ground.normal) - ground.offset
+            apart[above] = height > radius[moving[above]]
     return np.flatnonzero(~apart).tolist()
 
 

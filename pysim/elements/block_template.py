@@ -20,7 +20,7 @@ from pysim.errors import PysimError
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.open_numbers import OpenNumber, Recipes, opened
-from pysim.tracing.program import OPS, Emitted, emitted
+from pysim.tracing.program import OPS, READS_TABLE, Emitted, emitted, register_operands
 from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from pysim.typing import Array
 
 Role = tuple[str, int]  # name of an argument or of a field that holds a signal, and place in it
-# operands that are registers, of (out, a, b, c); of the others all four
-_REGISTERS = {
-    OPS["segment"]: (True, True, False, False),
-    OPS["lookup"]: (True, True, False, False),
-    OPS["dot"]: (True, True, False, False),
-    OPS["solve"]: (True, True, True, False),
-}
-_READS_TABLE = (OPS["segment"], OPS["lookup"], OPS["dot"])  # from `b` on
 
 
 class Shape(NamedTuple):
@@ -324,9 +316,8 @@ def instructions(
 def _template_code(program: Emitted, outputs: Sequence[int], inputs: int) -> TemplateCode:
     ops = [row[0] for row in program.code]
     operands = np.array([row[1:] for row in program.code], int).reshape(-1, 4)
-    all_four = (True,) * 4
-    is_register = np.array([_REGISTERS.get(op, all_four) for op in ops], bool).reshape(-1, 4)
-    reads_table = np.array([op in _READS_TABLE for op in ops], bool)
+    are_registers = np.array([register_operands(op) for op in ops], bool).reshape(-1, 4)
+    reads_table = np.array([op in READS_TABLE for op in ops], bool)
     constants = program.constant_nodes
     first = inputs + len(constants)
     bound = _neighbouring(program)
@@ -341,7 +332,7 @@ def _template_code(program: Emitted, outputs: Sequence[int], inputs: int) -> Tem
     return TemplateCode(
         ops,
         operands,
-        is_register,
+        are_registers,
         reads_table,
         constants,
         first,

@@ -223,8 +223,8 @@ class SignalInputs:
         ordered = np.argsort(begin)  # the constants of an instance lie together
         nodes = np.zeros(len(values), int)
         nodes[ordered] = [self.tape.const(x) for x in values[ordered].tolist()]
-        rest = emitted(self.tape, early, late, first, aside, nodes.tolist(), outputs)
-        place = {node: first + k for k, node in enumerate(rest.constant_nodes)}
+        program = emitted(self.tape, early, late, first, aside, nodes.tolist(), outputs)
+        place = {node: first + k for k, node in enumerate(program.constant_nodes)}
         registers = np.array([place[node] for node in nodes.tolist()], int)[where]
         parts = np.split(registers, np.cumsum([part.size for part in numbers[:-1]]))
         results = first + len(place)
@@ -233,12 +233,12 @@ class SignalInputs:
             tables = self.tape.table(instances.template.tape.tables)
             prefix += instructions(instances, part, outputs, results, tables)
         most = max(instances.code.registers - instances.code.first for instances in codes)
-        whole = rest._replace(
-            code=[*prefix, *rest.code],
-            first=len(prefix) + rest.first,
-            registers=max(rest.registers, results + most),
+        joined = program._replace(
+            code=[*prefix, *program.code],
+            first=len(prefix) + program.first,
+            registers=max(program.registers, results + most),
         )
-        return whole, first
+        return joined, first
 
     def _outputs_among(self, numbers: Iterable[int]) -> list[tuple[TemplateInstance, int]]:
         """Return the outputs of instances among inputs, in their order."""

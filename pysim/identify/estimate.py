@@ -127,15 +127,15 @@ class _Problem:
         """Minimise over the free unknowns by Levenberg and Marquardt's method, with analytical derivatives."""
         from scipy.optimize import least_squares  # noqa: PLC0415, loads when first used
 
-        def whole(y: Array) -> Array:
+        def with_fixed(y: Array) -> Array:
             filled = x.copy()
             filled[free] = y
             return filled
 
         solution = least_squares(
-            lambda y: self.residual(whole(y), noise),
+            lambda y: self.residual(with_fixed(y), noise),
             x[free],
-            lambda y: self.jacobian(whole(y), noise)[:, free],
+            lambda y: self.jacobian(with_fixed(y), noise)[:, free],
             method="lm",
             x_scale="jac",
             ftol=tolerance,
@@ -143,7 +143,7 @@ class _Problem:
             gtol=tolerance,
             max_nfev=_EVALUATIONS,
         )
-        return whole(solution.x), int(solution.nfev), bool(solution.status > 0)
+        return with_fixed(solution.x), int(solution.nfev), bool(solution.status > 0)
 
     def phi(self, x: Array) -> Array:
         """Return φ of every body, its exponents limited against overflow: a step that long is rejected."""

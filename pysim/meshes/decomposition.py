@@ -110,8 +110,8 @@ def _decomposed(solid: MeshSolid, concavity: float, parts: int) -> list[Part]:
 def _write(folder: Path, parts: Sequence[Part]) -> None:
     """Write the parts as Wavefront files and their checksums, in place of what the folder has."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="part-") as made:
-        new, sums = Path(made) / "new", {}
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="part-") as temporary:
+        new, sums = Path(temporary) / "new", {}
         new.mkdir()
         for k, (vertices, faces) in enumerate(parts):
             file = new / f"part_{k:03d}.obj"
@@ -121,7 +121,7 @@ def _write(folder: Path, parts: Sequence[Part]) -> None:
             sums[file.name] = _sum(file)
         (new / MANIFEST).write_text(json.dumps(sums, indent=1))
         with suppress(OSError):  # there is none, or another process has just replaced it
-            folder.replace(Path(made) / "old")
+            folder.replace(Path(temporary) / "old")
         try:
             new.replace(folder)
         except OSError:

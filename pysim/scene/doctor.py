@@ -128,7 +128,7 @@ def _inconsistent(body: BodySpec, reason: str) -> str:
     return f"{problem}; the nearest valid one is {text}"
 
 
-def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Finding]:
+def _doubtful(body: BodySpec, anchors: list[Array], mechanism_extent: float) -> Iterator[Finding]:
     """Compare mass properties with the extent of the body's shapes and joints."""
     theta, name = body.theta, body.name
     mass, com = float(theta[0]), center_of_mass(theta)
@@ -137,7 +137,7 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
     has_mesh = len(primitives) < len(body.geometries)
     own = [np.linalg.norm(g.pose[:3, 3]) + shape_radius(g.shape) for g in primitives]
     own += [np.linalg.norm(anchor) for anchor in anchors]
-    distance, extent = float(np.linalg.norm(com)), max(float(max(own)), whole)
+    distance, extent = float(np.linalg.norm(com)), max(float(max(own)), mechanism_extent)
     if (
         extent > 0
         and distance > CENTRE_DISTANCE_RATIO * extent
@@ -151,8 +151,8 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
     reach = [np.linalg.norm(g.pose[:3, 3] - com) + shape_radius(g.shape) for g in primitives]
     reach += [np.linalg.norm(anchor - com) for anchor in anchors]
     radius = float(max(reach))
-    known = radius if primitives and not has_mesh else max(radius, whole / 2)
-    is_known = bool(primitives) or len(anchors) > 1 or whole > 0
+    known = radius if primitives and not has_mesh else max(radius, mechanism_extent / 2)
+    is_known = bool(primitives) or len(anchors) > 1 or mechanism_extent > 0
     if is_known and known > 0 and gyration > LARGEST_GYRATION_RATIO * known:
         ratio = (gyration / known) ** 2
         text = (

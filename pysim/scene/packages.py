@@ -70,20 +70,20 @@ def resolve_uri(
     """
     base = base.resolve()
     folders = [Path(folder).resolve() for folder in package_dirs]
-    scheme, separator, rest = uri.partition("://")
+    scheme, separator, location = uri.partition("://")
     if not separator:
-        scheme, rest = "file", uri
+        scheme, location = "file", uri
     elif scheme in {"file", "package"}:
-        rest = unquote(rest)
-    if not rest or "\0" in rest:
+        location = unquote(location)
+    if not location or "\0" in location:
         raise SceneError(short(uri), "names no file; give a path, or package://NAME/path")
     if scheme == "package":
-        name, _, path = rest.lstrip("/").partition("/")  # package:///NAME occurs too
+        name, _, path = location.lstrip("/").partition("/")  # package:///NAME occurs too
         roots = _package_roots(uri, name, base, folders)
         candidates = [(root / path.lstrip("/"), AllowedFolders((root,))) for root in roots]
         return _existing(uri, candidates, suffixes)
     if scheme == "file":
-        return _existing(uri, [(base / rest, allowed_folders(base, folders))], suffixes)
+        return _existing(uri, [(base / location, allowed_folders(base, folders))], suffixes)
     problem = f"unknown scheme {scheme[:40]!r}; use a path, file:// or package://"
     raise SceneError(short(uri), problem)
 

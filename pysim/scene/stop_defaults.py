@@ -245,14 +245,14 @@ def _carrying(
     return stiffness
 
 
-def _weight(joint: JointSpec, theta: Array, gravity: Array, rest: float) -> Array:
+def _weight(joint: JointSpec, theta: Array, gravity: Array, carried: float) -> Array:
     """Return the largest load (nv,) [N or N·m] of weights on each coordinate of a joint, at q = 0.
 
     Args:
         joint: the joint.
         theta: θ (10,) of its body with its descendants.
         gravity: (3,) [m/s²].
-        rest: mass that stands on them [kg]; its weight acts at their radius of gyration.
+        carried: mass that stands on them [kg]; its weight acts at their radius of gyration.
     """
     g, mass = float(np.linalg.norm(gravity)), float(theta[0])
     axis = np.array(joint.axis)
@@ -261,10 +261,10 @@ def _weight(joint: JointSpec, theta: Array, gravity: Array, rest: float) -> Arra
     arm = float(across if has_axis else np.linalg.norm(theta[1:4]))
     gyration = np.sqrt(np.maximum(_inertia(joint, theta), 0.0) / mass) if mass > 0 else 0.0
     units = find_joint(joint.type).v_units
-    turning = np.maximum(arm, rest * gyration)
-    loads = g * np.where(np.array(units) == "m/s", max(mass, rest), turning)
+    turning = np.maximum(arm, carried * gyration)
+    loads = g * np.where(np.array(units) == "m/s", max(mass, carried), turning)
     if joint.type == "helical":
-        loads = loads + abs(joint.parameters["pitch"]) * max(mass, rest) * g
+        loads = loads + abs(joint.parameters["pitch"]) * max(mass, carried) * g
     return np.asarray(loads)
 
 

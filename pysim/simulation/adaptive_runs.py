@@ -144,21 +144,21 @@ class AdaptiveRun(RecordRun):
         q, v = (rows[name][0, :reached] for name in ("q_rows", "v_rows"))
         signals = rows["signal_rows"][0, :reached] if "signal_rows" in rows else None
         near = np.tile(records.loop_q[0], (reached, 1))
-        whole = _whole_rows(q, v, signals)
+        finite = _whole_rows(q, v, signals)
         segment = Segment(
-            wanted[:whole],
-            q[:whole],
-            v[:whole],
-            near[:whole],
+            wanted[:finite],
+            q[:finite],
+            v[:finite],
+            near[:finite],
             float(records.t[0]),
             accepted,
-            report=None if impacts is None else impacts.report(q[:whole], v[:whole]),
-            signals=None if signals is None else signals[:whole],
-            external=tau_of_rows(self._external, whole),
+            report=None if impacts is None else impacts.report(q[:finite], v[:finite]),
+            signals=None if signals is None else signals[:finite],
+            external=tau_of_rows(self._external, finite),
         )
         self._wanted = wanted[reached:]
-        if whole < reached:
-            beyond = too_large(scene, float(wanted[whole]), v[max(whole - 1, 0)])
+        if finite < reached:
+            beyond = too_large(scene, float(wanted[finite]), v[max(finite - 1, 0)])
             return segment, beyond
         if records.blocks.waits(0):
             records.blocks.run_due(ONLY, None, 1)

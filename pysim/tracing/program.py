@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 
 OPS = {name: Op[name] for name in Op.__members__}
+# operations whose operand b is a place in the tables, and c a count or a stride
+READS_TABLE = (OPS["segment"], OPS["lookup"], OPS["dot"])
+
+
+def register_operands(op: Op) -> tuple[bool, bool, bool, bool]:
+    """Return which of the operands (out, a, b, c) of an instruction are registers, or 0 where it has none."""
+    if op in READS_TABLE:
+        return True, True, False, False
+    return True, True, True, op != OPS["solve"]  # whose c is a number of instructions
 
 
 class Emitted(NamedTuple):

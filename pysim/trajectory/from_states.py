@@ -38,9 +38,9 @@ MOST_WORLDS = 100  # files of a batch whose worlds are not named
 def model_header(
     model: Model,
     blocks: Sequence[BlockSpec] = (),
-    **rest: Any,  # noqa: ANN401, header fields
+    **further: Any,  # noqa: ANN401, header fields
 ) -> TrajectoryHeader:
-    """Return a header with everything that a model and its actuators say; `rest` sets further fields."""
+    """Return a header with everything that a model and its actuators say; `further` sets further fields."""
     bodies, poses = zip(*model.frames.values(), strict=True) if model.frames else ((), ())
     fields: dict[str, Any] = {
         "joint_names": tuple(model.joint_names),
@@ -59,7 +59,7 @@ def model_header(
         "connections": connections_of(model, blocks),
         "imported": is_imported(model),
     }
-    return TrajectoryHeader(**(fields | rest))
+    return TrajectoryHeader(**(fields | further))
 
 
 def trajectory_of_model(

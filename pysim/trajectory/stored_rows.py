@@ -118,25 +118,25 @@ class StoredRows(NDArrayOperatorsMixin):
             yield from block
 
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401, as arrays
-        first, *rest = index if isinstance(index, tuple) else (index,)
+        first, *columns = index if isinstance(index, tuple) else (index,)
         if first is Ellipsis:
-            dropped = sum(part is not None for part in rest)
-            first, rest = slice(None), [slice(None)] * (self.ndim - 1 - dropped) + rest
+            dropped = sum(part is not None for part in columns)
+            first, columns = slice(None), [slice(None)] * (self.ndim - 1 - dropped) + columns
         if first is None:
             return self[:][index]
         if isinstance(first, slice):
-            return self._selected(np.arange(len(self))[first], rest)
+            return self._selected(np.arange(len(self))[first], columns)
         rows = np.asarray(first)
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         if rows.ndim == 0:
             row = range(len(self))[operator.index(first)]
-            return self._read(row, row + 1)[(0, *rest)]
+            return self._read(row, row + 1)[(0, *columns)]
         rows = np.where(rows < 0, rows + len(self), rows)
         if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
             raise IndexError(f"rows of {self._key!r} must lie within {len(self)}")
-        found, inverse = np.unique(rows, return_inverse=True)
-        chosen: Array = self._selected(found, [])[(inverse.reshape(rows.shape), *rest)]
+        different, inverse = np.unique(rows, return_inverse=True)
+        chosen: Array = self._selected(different, [])[(inverse.reshape(rows.shape), *columns)]
         return chosen
 
     def blocks(self) -> Iterator[Array]:

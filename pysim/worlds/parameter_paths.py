@@ -215,22 +215,22 @@ class ParameterPaths:
         prefix = ""
         if words[0] == "model" and len(words) > 3:
             prefix, words = f"{words[1]}/", words[2:]
-        kind, rest = words[0], words[1:]
-        if kind == "gravity" and len(rest) <= 1:
-            return self._gravity(path, rest)
-        if kind == "body" and len(rest) >= 2:
-            name = self._named(where, self._bodies, prefix, rest[0])
-            return self._body(where, name, rest[1:])
-        if kind == "joint" and len(rest) >= 2:
-            name = self._named(where, self._joints, prefix, rest[0])
-            return self._joint(where, name, rest[1:])
-        if kind == "rod" and len(rest) >= 2:
-            name = self._named(where, self._rods, prefix, rest[0])
-            return self._rod(where, name, rest[1:])
-        if kind in ("materials", "contact") and len(rest) >= 2:
-            return self._surface(where, kind, prefix, rest)
-        if kind in ELEMENTS and len(rest) >= 2:
-            return self._element(where, kind, prefix, rest)
+        kind, part = words[0], words[1:]
+        if kind == "gravity" and len(part) <= 1:
+            return self._gravity(path, part)
+        if kind == "body" and len(part) >= 2:
+            name = self._named(where, self._bodies, prefix, part[0])
+            return self._body(where, name, part[1:])
+        if kind == "joint" and len(part) >= 2:
+            name = self._named(where, self._joints, prefix, part[0])
+            return self._joint(where, name, part[1:])
+        if kind == "rod" and len(part) >= 2:
+            name = self._named(where, self._rods, prefix, part[0])
+            return self._rod(where, name, part[1:])
+        if kind in ("materials", "contact") and len(part) >= 2:
+            return self._surface(where, kind, prefix, part)
+        if kind in ELEMENTS and len(part) >= 2:
+            return self._element(where, kind, prefix, part)
         if kind in ("simulation", "output", "render"):
             problem = "is the same in all worlds, which are stepped together"
             raise SimulationError(where, f"{problem}; load another scene for another value")
@@ -256,17 +256,17 @@ class ParameterPaths:
         hint = did_you_mean(word, names) or "; see list(worlds.parameters)"
         raise UnknownSimulationNameError(where, f"nothing is named {word!r}{hint}")
 
-    def _gravity(self, path: str, rest: list[str]) -> Parameter:
+    def _gravity(self, path: str, components: list[str]) -> Parameter:
         start = np.array(self._scene.model.gravity, float)
-        if not rest:
+        if not components:
             return Parameter("gravity", "gravity", None, "gravity", start, is_list=True)
-        if rest[0] not in ("0", "1", "2"):
+        if components[0] not in ("0", "1", "2"):
             raise SimulationError(
                 f"parameters: {path}", "gravity has three components; write gravity[2]"
             )
         raise SimulationError(
             f"parameters: {path}",
-            f'is a component; write worlds.parameters["gravity"][:, {rest[0]}]',
+            f'is a component; write worlds.parameters["gravity"][:, {components[0]}]',
         )
 
     def _body(self, where: str, name: str, keys: list[str]) -> Parameter:
@@ -363,7 +363,7 @@ class ParameterPaths:
             raise SimulationError(where, "the scene sets no bound there; give a finite one in it")
         return Parameter(_path(kind, name, key), "element", (kind, name), key, start, is_list)
 
-    def _surface(self, where: str, kind: str, prefix: str, rest: list[str]) -> Parameter:
+    def _surface(self, where: str, kind: str, prefix: str, keys: list[str]) -> Parameter:
         contacts = self._scene.spec.model.contacts
         if contacts is None or self._scene.contacts is None:
             raise SimulationError(where, "the scene has no contacts; leave it out")
@@ -373,22 +373,22 @@ class ParameterPaths:
             raise SimulationError(where, f'{problem}; take integrator = "convex"')
         part: Any
         if kind == "materials":
-            full = prefix + rest[0] if prefix + rest[0] in self._materials else rest[0]
+            full = prefix + keys[0] if prefix + keys[0] in self._materials else keys[0]
             if full not in self._materials:
                 raise SimulationError(
                     where,
-                    f"there is no material {rest[0]!r}{did_you_mean(rest[0], self._materials)}",
+                    f"there is no material {keys[0]!r}{did_you_mean(keys[0], self._materials)}",
                 )
             surface, part, name = self._materials[full], full, _path("materials", full, "")[:-1]
         else:
-            if not rest[0].isdigit() or int(rest[0]) >= len(contacts.pairs):
+            if not keys[0].isdigit() or int(keys[0]) >= len(contacts.pairs):
                 count = len(contacts.pairs)
                 raise SimulationError(
                     where, f"must be one of the {count} tables [[contact]], as contact[0]"
                 )
-            part = int(rest[0])
+            part = int(keys[0])
             surface, name = contacts.pairs[part].surface, f"contact[{part}]"
-        key = ".".join(rest[1:])
+        key = ".".join(keys[1:])
         if key not in _SURFACE:
             problem = f"{key!r} is not a number in which worlds can differ"
             raise SimulationError(where, f"{problem}; those of a surface are {', '.join(_SURFACE)}")

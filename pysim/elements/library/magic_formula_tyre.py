@@ -222,10 +222,11 @@ def _moment(p: _Coefficients, s: _Slip, across: _Across, pushed: Any, K_along: A
     """Return −t F_y + M_zr [N·m], of both slips."""
     lean, size = s.camber * p.LGAZ, p.UNLOADED_RADIUS
     trail = s.alpha + p.QHZ1 + p.QHZ2 * s.excess + (p.QHZ3 + p.QHZ4 * s.excess) * lean
-    rest = s.alpha + across.shift_of_slip + across.shift / across.K
+    residual_slip = s.alpha + across.shift_of_slip + across.shift / across.K
     by_kappa = (K_along / across.K) ** 2 * s.kappa * s.kappa
-    trail, rest = (
-        np.arctan(np.sqrt(np.tan(x) ** 2 + by_kappa + 1e-30)) * np.sign(x) for x in (trail, rest)
+    trail, residual_slip = (
+        np.arctan(np.sqrt(np.tan(x) ** 2 + by_kappa + 1e-30)) * np.sign(x)
+        for x in (trail, residual_slip)
     )
     B = (p.QBZ1 + p.QBZ2 * s.excess + p.QBZ3 * s.excess * s.excess) * p.LKY / p.LMUY
     B = B * (1 + p.QBZ4 * lean + p.QBZ5 * np.abs(lean))
@@ -237,5 +238,5 @@ def _moment(p: _Coefficients, s: _Slip, across: _Across, pushed: Any, K_along: A
     arm = D * _cosine(trail, B, p.QCZ1, np.minimum(E, 1.0)) * cosine
     B_rest = p.QBZ9 * p.LKY / p.LMUY + p.QBZ10 * across.BC
     D_rest = (p.QDZ6 + p.QDZ7 * s.excess) * p.LRES + (p.QDZ8 + p.QDZ9 * s.excess) * lean
-    residual = s.load * D_rest * size * p.LMUY * np.cos(np.arctan(B_rest * rest)) * cosine
+    residual = s.load * D_rest * size * p.LMUY * np.cos(np.arctan(B_rest * residual_slip)) * cosine
     return -arm * pushed + residual

@@ -148,9 +148,9 @@ class Planner:
 
     def _add_line(self, kind: str, points: Points, entry: Mapping[str, Any]) -> None:
         lengths = np.array([rope_places(points, poses, {})[1] for poses in self._poses])
-        stiffness, rest = float(entry.get("stiffness", 0)), float(entry.get("length", 0))
-        loads = stiffness * (lengths - rest)
-        natural = rest if rest > 0 and kind != "rope" else float(lengths.mean())
+        stiffness, rest_length = float(entry.get("stiffness", 0)), float(entry.get("length", 0))
+        loads = stiffness * (lengths - rest_length)
+        natural = rest_length if rest_length > 0 and kind != "rope" else float(lengths.mean())
         natural = max(natural, 1e-3 * self._size)
         radius = {
             "coil": min(0.09 * natural, 0.05 * self._size),
@@ -170,7 +170,7 @@ class Planner:
             radius = 0.009 * self._size
         slack = entry["type"] == "rope"
         self.plan.lines.append(
-            Line(kind, points, natural, radius, stiffness, rest, strongest, slack, name)
+            Line(kind, points, natural, radius, stiffness, rest_length, strongest, slack, name)
         )
         for point in points:
             if point.kind == "sphere":

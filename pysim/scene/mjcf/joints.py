@@ -79,7 +79,7 @@ class JointReader:
         joint = plain_joint(self.model.joints[k], _TYPES[kind], parent, child, at, where)
         first = m.jnt_qposadr[k]
         n = len(joint.start_q)
-        start, rest = m.qpos0[first : first + n], m.qpos_spring[first : first + n]
+        start, spring_zero = m.qpos0[first : first + n], m.qpos_spring[first : first + n]
         if kind in {SLIDE, HINGE}:
             axis = m.jnt_axis[k]
             joint = replace(
@@ -87,10 +87,12 @@ class JointReader:
                 axis=(float(axis[0]), float(axis[1]), float(axis[2])),
                 at=at @ _back(kind, axis, float(start[0])),
                 start_q=start.copy(),
-                rest=rest.copy(),
+                rest=spring_zero.copy(),
             )
         else:
-            joint = replace(joint, start_q=_quaternion_last(start), rest=_quaternion_last(rest))
+            joint = replace(
+                joint, start_q=_quaternion_last(start), rest=_quaternion_last(spring_zero)
+            )
         return self._with_limits(self._with_effort_limit(self._with_forces(joint, k), k), k, kind)
 
     def _with_forces(self, joint: JointSpec, k: int) -> JointSpec:
