@@ -97,16 +97,6 @@ SENSORS = """
 """
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(text: str) -> Path:
-        path = tmp_path / "m.xml"
-        path.write_text(f'<mujoco model="m">{text}</mujoco>', "utf-8")
-        return path
-
-    return write
-
-
 def actuated(*names: str) -> str:
     lines = "\n".join(ACTUATORS[name] for name in names)  # each has a place of its own
     return f"{ARM}<actuator>\n{lines}</actuator>"

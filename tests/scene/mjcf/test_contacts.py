@@ -43,16 +43,6 @@ SURFACES = {
 }
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(text: str) -> Path:
-        path = tmp_path / "m.xml"
-        path.write_text(f'<mujoco model="m">{text}</mujoco>', "utf-8")
-        return path
-
-    return write
-
-
 def contacts_of(path: Path) -> ContactsSpec:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
 import pytest
 
 import pysim
-from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
 from pysim.scene.mjcf.model import MujocoModel
 from tests.corpus.mujoco_agreement import Pair, agreement
+from tests.scene.readings import refusal, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,32 +54,8 @@ ARM = """
 """
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(text: str) -> Path:
-        path = tmp_path / "m.xml"
-        path.write_text(f'<mujoco model="m">{text}</mujoco>', "utf-8")
-        return path
-
-    return write
-
-
 def joint_of(spec: ModelSpec, name: str) -> JointSpec:
     return next(joint for joint in spec.joints if joint.name == name)
-
-
-def warnings_of(path: Path) -> tuple[ModelSpec, list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        spec = read_model(path)
-    assert all(w.category is PysimWarning for w in caught)
-    return spec, [str(w.message).removeprefix(f"{path.parent}/") for w in caught]
-
-
-def refusal(path: Path, **options: Any) -> str:
-    with pytest.raises(PysimError) as caught:
-        pysim.load_model(path, **options)
-    return str(caught.value).removeprefix(f"{path.parent}/")
 
 
 def test_a_mechanism_agrees_with_mujoco(write: Write) -> None:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import shutil
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import pysim
-from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
 from pysim.scene.poses import from_axis_angle, from_rpy, pose
+from tests.scene.readings import refusal, warnings_of
 from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from pysim.scene.spec import ModelSpec
 
     Write = Callable[..., Path]
 
@@ -49,20 +46,6 @@ def joint(name: str, kind: str, parent: str, child: str, content: str = "") -> s
 
 def model(content: str, name: str = "m") -> str:
     return f'<model name="{name}">{content}</model>'
-
-
-def refusal(path: Path, **options: Any) -> str:
-    with pytest.raises(PysimError) as caught:
-        pysim.load_model(path, **options)
-    return str(caught.value).removeprefix(f"{path.parent}/")
-
-
-def warnings_of(path: Path) -> tuple[ModelSpec, list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        spec = read_model(path)
-    assert all(w.category is PysimWarning for w in caught)
-    return spec, [str(w.message).removeprefix(f"{path.parent}/") for w in caught]
 
 
 def X(numbers: str) -> np.ndarray:  # noqa: N802

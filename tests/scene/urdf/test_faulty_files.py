@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio
@@ -14,12 +13,11 @@ from pysim.cli import main
 from pysim.errors import PysimWarning, SceneError
 from pysim.scene import read_model
 from pysim.scene.urdf.xml import MOST_BYTES, MOST_LEVELS
+from tests.scene.readings import refusal, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from pysim.scene.spec import ModelSpec
 
     Write = Callable[[str], Path]
 
@@ -38,20 +36,6 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return write
-
-
-def read_with_warnings(path: Path) -> tuple[ModelSpec, list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        spec = read_model(path)
-    assert all(w.category is PysimWarning for w in caught)
-    return spec, [str(w.message).removeprefix(f"{path.parent}/") for w in caught]
-
-
-def refusal(path: Path, **options: Any) -> str:
-    with pytest.raises(pysim.PysimError) as caught:
-        pysim.load_model(path, **options)
-    return str(caught.value).removeprefix(f"{path.parent}/")
 
 
 LEFT_OUT = [
@@ -108,7 +92,7 @@ def test_a_broken_shape_is_left_out_with_a_warning(
     write: Write, tmp_path: Path, shape: str, text: str
 ) -> None:
     path = write(ROBOT.format(shape + INERTIAL))
-    spec, texts = read_with_warnings(path)
+    spec, texts = warnings_of(path)
     assert texts[-1] == text.format(folder=tmp_path)
     assert spec.bodies[1].geometries == ()
     assert spec.omitted[-1] == f"{tmp_path}/{texts[-1]}"
@@ -118,7 +102,7 @@ def test_a_broken_shape_is_left_out_with_a_warning(
 def test_missing_meshes_are_one_warning_that_names_each(write: Write) -> None:
     shape = '<visual><geometry><mesh filename="{}.stl"/></geometry></visual>'
     shapes = "\n".join(shape.format(name) for name in "abb")
-    _, (text,) = read_with_warnings(write(ROBOT.format(shapes + INERTIAL)))
+    _, (text,) = warnings_of(write(ROBOT.format(shapes + INERTIAL)))
     assert text.startswith("r.urdf:2:55: link 'arm': visual mesh 'a.stl' is left out: there is no ")
     assert text.endswith("; 1 more shapes: link 'arm': visual mesh 'b.stl' (line 3)")
 
@@ -140,7 +124,7 @@ def test_a_mesh_outside_the_folders_that_may_be_read_is_rejected(tmp_path: Path)
 
 def test_a_second_inertial_is_ignored_with_a_warning(write: Write) -> None:
     other = INERTIAL.replace('"2"', '"3"')
-    spec, texts = read_with_warnings(write(ROBOT.format(INERTIAL + other)))
+    spec, texts = warnings_of(write(ROBOT.format(INERTIAL + other)))
     assert spec.bodies[1].theta[0] == 2
     assert texts == [
         "r.urdf:2:158: link 'arm': second <inertial> is ignored in favour of the one at 2:37; keep one"
@@ -150,7 +134,7 @@ def test_a_second_inertial_is_ignored_with_a_warning(write: Write) -> None:
 def test_a_second_axis_is_ignored_with_a_warning(write: Write) -> None:
     axes = '<axis xyz="0 1 0"/><axis xyz="0 0 1"/>'
     robot = ARM.format(INERTIAL) + HINGE.format("hinge", "base", "arm", axes)
-    spec, texts = read_with_warnings(write(robot))
+    spec, texts = warnings_of(write(robot))
     assert spec.joints[1].axis == (0.0, 1.0, 0.0)
     assert texts == [
         "r.urdf:2:260: joint 'hinge': second <axis> is ignored in favour of the one at 2:241; keep one"
@@ -195,7 +179,7 @@ def test_a_robot_without_any_mass_is_a_drawing(write: Write) -> None:
 def test_an_inertial_without_mass_is_ignored_with_a_warning(write: Write) -> None:
     robot = ROBOT.format(f"<inertial>{INERTIA}</inertial>") + f'<link name="load">{INERTIAL}</link>'
     robot += HINGE.format("wrist", "arm", "load", "")
-    spec, texts = read_with_warnings(write(robot))
+    spec, texts = warnings_of(write(robot))
     assert texts == [
         "r.urdf:2:37: link 'arm': <inertial> is ignored: it has no <mass>; give one [kg]"
     ]
