@@ -194,7 +194,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         return self._seen(seen), {}
 
     def _seen(self, observations: NDArray[Any]) -> Any:  # noqa: ANN401, an array, or groups
-        """Return observations of now as users see them: an array, or a dictionary of groups."""
+        """Return current observations as users see them: an array, or a dictionary of groups."""
         return self.environment.groups if self._has_groups else observations
 
     def _mask(self, options: Mapping[str, Any], seed: int | None) -> NDArray[np.bool_] | None:
@@ -294,7 +294,7 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         return self._seen(self.environment.reset(seed=new)), {}
 
     def _seen(self, observations: NDArray[Any]) -> Any:  # noqa: ANN401, an array, or groups
-        """Return the observation of now as users see it: an array, or a dictionary of groups."""
+        """Return the current observation as users see it: an array, or a dictionary of groups."""
         if not self._has_groups:
             return observations[0]
         return {name: x[0] for name, x in self.environment.groups.items()}

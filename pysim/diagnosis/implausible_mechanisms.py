@@ -13,7 +13,7 @@ import numpy as np
 
 from pysim.algorithms import frame_placement
 from pysim.inertia import rotational_inertia
-from pysim.scene.toml.plausibility import ROUND
+from pysim.scene.toml.plausibility import ROUND_DEGREES
 from pysim.scene.tree import WORLD
 from pysim.typing import Array
 
@@ -70,7 +70,7 @@ def _commands_in_degrees(scene: Scene) -> Iterator[str]:
             [np.ravel(source.parameters.get(key, ())) for key in VALUES.get(source.type, ())]
             or [np.zeros(0)]
         )
-        turns = [x for x in numbers.tolist() if abs(x) > 2 * np.pi and x % ROUND == 0]
+        turns = [x for x in numbers.tolist() if abs(x) > 2 * np.pi and x % ROUND_DEGREES == 0]
         if turns:
             problem = f"signal {name!r} commands hinge {hinges[0]!r} to {turns[0]:g} [rad], beyond one full turn"
             remedy = (

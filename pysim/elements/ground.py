@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from pysim.tracing.tape import Tape
 
-NOTHING = -1e9  # [m], the height where there is no ground
-PARALLEL = 1e-9  # of a unit vector: less is parallel to the vertical
+NO_GROUND_HEIGHT = -1e9  # [m], the height where there is no ground
+PARALLEL_TOLERANCE = 1e-9  # of a unit vector: less is parallel to the vertical
 
 
 class GroundSurface(Protocol):
@@ -48,10 +48,10 @@ class Ground:
 
     def height(self, x: Any, y: Any) -> Any:
         """Return the height z [m] of the highest surface over the point (x, y) [m] of the world, −1e9 over none."""
-        highest: Any = NOTHING
+        highest: Any = NO_GROUND_HEIGHT
         for surface in self.surfaces:
             z, exists = surface.height(x, y)
-            highest = maximum(highest, where(exists, z, NOTHING))
+            highest = maximum(highest, where(exists, z, NO_GROUND_HEIGHT))
         return highest
 
 
@@ -74,14 +74,14 @@ class ConvexSolid:
     planes: Array
 
     def height(self, x: Any, y: Any) -> tuple[Any, Any]:
-        top: Any = -NOTHING
-        bottom: Any = NOTHING
+        top: Any = -NO_GROUND_HEIGHT
+        bottom: Any = NO_GROUND_HEIGHT
         exists: Any = 1.0
         for a, b, c, offset in self.planes.tolist():
             room = offset - a * x - b * y
-            if c > PARALLEL:
+            if c > PARALLEL_TOLERANCE:
                 top = minimum(top, room / c)
-            elif c < -PARALLEL:
+            elif c < -PARALLEL_TOLERANCE:
                 bottom = maximum(bottom, room / c)
             else:
                 exists = exists * (room >= 0)
@@ -112,8 +112,8 @@ class Quadric:
         square = float(np.sum(self.A[:, 2] ** 2))
         middle = sum(u * v for u, v in zip(up, across, strict=True))
         rest = sum(v * v for v in across) - 1.0
-        if square < PARALLEL**2 * float(np.sum(self.A**2)):  # an upright cylinder
-            top, bottom, exists = -NOTHING, NOTHING, rest <= 0
+        if square < PARALLEL_TOLERANCE**2 * float(np.sum(self.A**2)):  # an upright cylinder
+            top, bottom, exists = -NO_GROUND_HEIGHT, NO_GROUND_HEIGHT, rest <= 0
         else:
             root = middle * middle - square * rest
             exists = root >= 0
@@ -122,7 +122,7 @@ class Quadric:
         slope = float(self.axis[2])
         if math.isfinite(self.half):
             along = float(self.axis[0]) * r[0] + float(self.axis[1]) * r[1]
-            if abs(slope) > PARALLEL:
+            if abs(slope) > PARALLEL_TOLERANCE:
                 ends = (self.half - along) / slope, (-self.half - along) / slope
                 top = minimum(top, maximum(*ends))
                 bottom = maximum(bottom, minimum(*ends))
@@ -135,7 +135,7 @@ class Quadric:
 class HeightGrid:
     """Heights (rows, columns) [m] at nodes with a spacing along x and y [m], centred at the origin of its frame.
 
-    `NOTHING` is the height of a node over nothing, and of the cells around it.
+    `NO_GROUND_HEIGHT` is the height of a node over nothing, and of the cells around it.
 
     The frame is upright: it is turned about the vertical, its axes are the columns of the rotation, and moved.
     """
@@ -159,8 +159,8 @@ class HeightGrid:
         low = h00 + (u - i) * (h10 - h00)
         high = h01 + (u - i) * (h11 - h01)
         z = low + (v - j) * (high - low)
-        if self.heights.min() <= NOTHING:  # one of the nodes is over nothing
-            within = within * (minimum(minimum(h00, h10), minimum(h01, h11)) > NOTHING)
+        if self.heights.min() <= NO_GROUND_HEIGHT:  # one of the nodes is over nothing
+            within = within * (minimum(minimum(h00, h10), minimum(h01, h11)) > NO_GROUND_HEIGHT)
         return pz + z, within
 
     def _at(self, node: Any, offset: int) -> Any:

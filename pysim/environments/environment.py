@@ -198,7 +198,7 @@ class Environment:
 
     @property
     def observations(self) -> NDArray[Any]:
-        """Observations (n, size) of now."""
+        """Current observations (n, size)."""
         return self._frames.copy()
 
     @property

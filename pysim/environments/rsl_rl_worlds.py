@@ -40,7 +40,7 @@ class RslRlWorlds(VecEnv):  # type: ignore[misc]  # rsl_rl has no types
         self.environment.steps[:] = steps.numpy()
 
     def get_observations(self) -> TensorDict:
-        """Return the observations of now."""
+        """Return the current observations."""
         groups = {name: torch.from_numpy(x) for name, x in self.environment.groups.items()}
         return TensorDict(groups, batch_size=[self.num_envs])
 

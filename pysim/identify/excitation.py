@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pysim.mechanism.model import Model
 
-_FINE = 20  # instants a period of the fastest harmonic, on which limits are held
+_INSTANTS_PER_PERIOD = 20  # instants a period of the fastest harmonic, on which limits are held
 _STEP = 1e-6
 _AT_ONCE = 16  # motions in a batch, which then stays in the cache
 _MARGIN = 0.95  # of every limit
@@ -159,7 +159,7 @@ class _Design:
         self.speed = _limit(model, velocity, "velocity")
         self.acceleration = _limit(model, acceleration, "acceleration")
         self.coarse = (np.arange(samples) + 0.5) * period / samples
-        self.fine = np.linspace(0, period, _FINE * harmonics)
+        self.fine = np.linspace(0, period, _INSTANTS_PER_PERIOD * harmonics)
 
     def motion(self, x: Array, condition: float = np.nan) -> Excitation:
         """Return the feasible motion for free numbers."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BodySpec, ModelSpec
 
-_SAME = 1e-9
+_VALUE_TOLERANCE = 1e-9
 _KEYS = ("damping", "friction", "armature")
 
 
@@ -42,7 +42,7 @@ def changes_of(model: Model, file: ModelSpec) -> Changes:
     for joint in model.joints:
         for key in _KEYS if joint.name in given else ():  # a free base is not the file's
             new, old = getattr(joint, key), getattr(given[joint.name], key)
-            if not np.allclose(new, old, rtol=_SAME, atol=0):
+            if not np.allclose(new, old, rtol=_VALUE_TOLERANCE, atol=0):
                 changes.joints.setdefault(joint.name, {})[key] = new
     return changes
 
@@ -51,7 +51,9 @@ def _share(changes: Changes, name: str, theta: Array, model: Model, welded: list
     """Put a moving body's θ on its links."""
     moved = {link.name: move_theta(link.theta, model.frames[link.name][1]) for link in welded}
     total = np.sum(list(moved.values()), axis=0)
-    if np.allclose(theta, total, rtol=_SAME, atol=_SAME * np.abs(total).max()):
+    if np.allclose(
+        theta, total, rtol=_VALUE_TOLERANCE, atol=_VALUE_TOLERANCE * np.abs(total).max()
+    ):
         return
     others = [link.name for link in welded if link.name != name and link.theta.any()]
     own = theta - total + moved[name]

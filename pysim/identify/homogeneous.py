@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KINETIC_ENERGY = "kinetic energy of all [J]"
 NOTE = "no force drives the recorded motion: it determines only ratios of the parameters, scaled by the model's energy"
-_NOTHING = 1e-9  # of the terms of an equation: known forces that are rounding
+_KNOWN_SIDE_TOLERANCE = 1e-9  # of the terms of an equation: known forces that are rounding
 
 
 def is_homogeneous(unknowns: Unknowns, triangles: Triangles) -> bool:
@@ -37,7 +37,7 @@ def is_homogeneous(unknowns: Unknowns, triangles: Triangles) -> bool:
         for j, (triangle, active) in enumerate(zip(fold, triangles.active, strict=True)):
             lengths = np.linalg.norm(triangle[:, :-1], axis=0)
             terms[j] += (lengths * np.abs(unknowns.start[active])).sum()
-    return bool((known <= _NOTHING * terms).all() and terms.any())
+    return bool((known <= _KNOWN_SIDE_TOLERANCE * terms).all() and terms.any())
 
 
 def with_kinetic_energy(unknowns: Unknowns, samples: Samples, triangles: Triangles) -> Triangles:

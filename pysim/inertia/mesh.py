@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pysim.spatial.arrays import Array
 
-AFFORDABLE = 100_000  # number of faces up to which crossings are searched by default
+MOST_CHECKED_FACES = 100_000  # number of faces up to which crossings are searched by default
 
 
 def mesh_inertia(
@@ -76,7 +76,7 @@ def mesh_inertia(
         surface = hull(surface)
     theta = _checked_theta(surface) if check else solid_theta(surface)
     if crossings is None:
-        crossings = check and not convex and len(surface.faces) <= AFFORDABLE
+        crossings = check and not convex and len(surface.faces) <= MOST_CHECKED_FACES
     if crossings:
         check_crossings(surface)
     return mu * theta

@@ -16,7 +16,7 @@ import numpy as np
 from pysim.errors import PysimError, PysimWarning
 from pysim.inertia.shells import shells_of
 from pysim.inertia.surface import (
-    FLAT,
+    FLAT_RATIO,
     Surface,
     counted,
     counted_of,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pysim.inertia.surface import Faces, Vertices
 
-PINCHED = 1e-12  # of the mesh's size squared: area of a triangle that counts as none
+LEAST_AREA_RATIO = 1e-12  # of the mesh's size squared: area of a triangle that counts as none
 WELD = 1e-6  # fraction of the mesh's size within which vertices are joined if exact equality leaves gaps
 
 
@@ -74,7 +74,7 @@ def hull(surface: Surface) -> Surface:
 
 def _refuse_flat(where: str, vertices: Vertices) -> None:
     extents = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
-    if len(extents) < 3 or extents[2] <= FLAT * extents[0]:
+    if len(extents) < 3 or extents[2] <= FLAT_RATIO * extents[0]:
         problem = "is flat and encloses no volume, so a density gives no mass; give numbers instead"
         raise PysimError(where, problem)
 
@@ -83,7 +83,7 @@ def _report_pinched(where: str, vertices: Vertices, faces: Faces) -> None:
     """Warn of triangles without area, which add nothing to the volume."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
-    pinched = np.flatnonzero(area <= PINCHED * np.ptp(vertices, axis=0).max() ** 2)
+    pinched = np.flatnonzero(area <= LEAST_AREA_RATIO * np.ptp(vertices, axis=0).max() ** 2)
     if 0 < len(pinched) < len(faces):
         found = f"has {counted(len(pinched), 'face', verb=False)} without area, the first is face {pinched[0]}"
         _warn(where, f"{found}; they add nothing to the volume, remove them and export it again")
@@ -218,7 +218,10 @@ def _flipped(
     graph = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(2 * count, 2 * count))
     plain, copies = connected_components(graph, directed=False)[1].reshape(2, count)
     if (plain == copies).any():
-        raise PysimError(where, "has no inside: its surface is one-sided; fix it")
+        raise PysimError(
+            where,
+            "has no inside: its surface is one-sided, like a Möbius strip; remove the twisted faces",
+        )
     flipped = plain > copies  # against the first triangle of the piece, whose number is the least
     piece = np.minimum(plain, copies)
     mostly = 2 * np.bincount(piece, flipped) > np.bincount(piece)

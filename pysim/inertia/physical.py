@@ -20,7 +20,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_POINT = 1e-8  # [m] smaller bodies count as points; the signs of their moments are rounding
+_POINT_SIZE = 1e-8  # [m] smaller bodies count as points; the signs of their moments are rounding
 _AXES = "xyz"
 
 
@@ -166,5 +166,7 @@ def _slack(theta: Array, sigma: Array, tolerance: float) -> Array:
     moments = sigma.sum(axis=-1, keepdims=True) - sigma
     # rounding error of a point far from the origin
     rounding = 32 * np.finfo(float).eps * np.abs(theta[..., 4:]).max(axis=-1)
-    slack: Array = tolerance * np.abs(moments).max(axis=-1) + rounding + theta[..., 0] * _POINT**2
+    slack: Array = (
+        tolerance * np.abs(moments).max(axis=-1) + rounding + theta[..., 0] * _POINT_SIZE**2
+    )
     return slack

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Vertices = NDArray[np.float64]
     Faces = NDArray[np.int64]
 
-FLAT = 1e-9  # fraction of the mesh's size: a thinner mesh has no volume
+FLAT_RATIO = 1e-9  # fraction of the mesh's size: a thinner mesh has no volume
 FARTHEST_VERTEX = 1e60  # [m]: fifth powers, the unit of moments of inertia, remain finite
 _CLOSE = "pass repair=True to fill small holes, convex=True for the convex hull, or shell=thickness [m] for a sheet"
 
@@ -179,7 +179,7 @@ def check_crossings(surface: Surface) -> None:
 
 def check_volume(surface: Surface, volume: float) -> None:
     """Raise PysimError if a closed surface encloses no volume [m³], or faces inwards."""
-    least = FLAT * surface.size**3
+    least = FLAT_RATIO * surface.size**3
     if volume < -least:
         raise surface.fail(
             f"is inside out: its {len(surface.faces)} faces run clockwise seen from outside, the "

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
 
-RIGID = 1e-8  # |RᵀR − 1| of a rotation written with nine digits or more
+ROTATION_TOLERANCE = 1e-8  # |RᵀR − 1| of a rotation written with nine digits or more
 FULL_RANK = 1e-7  # smallest singular value of S with columns of unit length
 
 
@@ -182,7 +182,7 @@ def _rigid(probed: Probe) -> Fault | None:
     error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
     worst = int(np.argmax(error))
     at = f"at {probed.describe_state(int(probed.at_finite[worst]))} ({place(probed.numbers)})"
-    if error[worst] > RIGID:
+    if error[worst] > ROTATION_TOLERANCE:
         problem = f"its rotation is not orthonormal, |RᵀR − 1| = {error[worst]:.3g} {at}"
         return Fault("rigid", problem, "make it of Pose.rotate_x, rotate_y, rotate_z and rotate")
     mirrored = np.flatnonzero(np.linalg.det(R) < 0)
@@ -288,7 +288,7 @@ def _alone(probed: Probe) -> Fault | None:
     for k in (0, len(probed.q) - 1):
         alone = probed.numbers.poses(probed.q[k : k + 1])[0]
         error = np.abs(alone - probed.X[k]).max()
-        if error > RIGID:
+        if error > ROTATION_TOLERANCE:
             problem = (
                 f"its pose at {probed.describe_state(k)} differs by {error:.3g} when that state is evaluated alone "
                 f"({place(probed.numbers)})"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pysim.joints.motion_evaluation import MotionNumbers
 
 POINTS = 257  # along each coordinate
-STEEPEST = 4  # number of intervals of each coordinate that are bisected
+STEEPEST_INTERVALS = 4  # number of intervals of each coordinate that are bisected
 HALVINGS = 44  # until 257 points of π are 1e-15 apart
 JUMP = 1e-6  # relative to the pose's largest number or 1; the rest of a continuous change is far smaller
 
@@ -29,7 +29,7 @@ def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str
         walk[:, at] = np.linspace(ends[0, at_v], ends[1, at_v], POINTS)
         X = numbers.poses(walk)
         change = _distance(X[:-1], X[1:])
-        steepest = np.argsort(change)[-STEEPEST:]
+        steepest = np.argsort(change)[-STEEPEST_INTERVALS:]
         low.append(walk[:-1][steepest])
         high.append(walk[1:][steepest])
     if not low:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pysim.joints.coordinates import Coordinates
 
 SAMPLES = 12
-FAR = 8  # samples far from 0 and close to it, of coordinates without limits
+FAR_SAMPLES = 8  # samples far from 0 and close to it, of coordinates without limits
 
 
 @dataclass(frozen=True)
@@ -211,10 +211,12 @@ def _bias(tape: Tape, coordinates: Coordinates, subspace: Sequence[int]) -> list
 def _folding(tape: Tape, coordinates: Coordinates, joint: Joint) -> Folding:
     """Return a folding at random states within the limits; without limits, some far from 0 and some close to it."""
     rng = np.random.default_rng(7)
-    states = np.array([joint.sample(rng) for _ in range(SAMPLES + FAR)])
+    states = np.array([joint.sample(rng) for _ in range(SAMPLES + FAR_SAMPLES)])
     limits = limits_of(joint)
     for part, at, _ in coordinates.offsets():
         if part.group == "real" and part.name not in limits:
-            states[SAMPLES:, at] = rng.choice((-1, 1), FAR) * 10 ** rng.uniform(-8, 6, FAR)
+            states[SAMPLES:, at] = rng.choice((-1, 1), FAR_SAMPLES) * 10 ** rng.uniform(
+                -8, 6, FAR_SAMPLES
+            )
     velocities = rng.normal(size=(len(states), coordinates.nv))
     return Folding(tape, np.concatenate([states, velocities], axis=1).T, SAMPLES, rng)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 
-_OPEN = 1e-6  # [m, rad] of a loop
+_LOOP_TOLERANCE = 1e-6  # [m, rad] of a loop
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
 def _refuse_open(model: Model, at: Constraints) -> None:
     """Reject a configuration with an open loop, at which J_p has no meaning."""
     left = np.abs(at.residual)
-    if left.max(initial=0.0) <= _OPEN:
+    if left.max(initial=0.0) <= _LOOP_TOLERANCE:
         return
     row = int(left.argmax())
     name = model.row_names[row]

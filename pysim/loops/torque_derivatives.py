@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pysim.loops.actuation import ActuationMap
     from pysim.mechanism.model import Model
 
-_OPEN = 1e-8  # residual of rows that may remain open
+_ROW_TOLERANCE = 1e-8  # residual of rows that may remain open
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Closure:
             total[order, self.at.passive] -= self.back @ opened
             left = np.abs(opened - self.J_p @ (self.back @ opened)).max(axis=0, initial=0.0)
             size = np.fmax.reduce(np.abs(opened).ravel(), initial=1.0)
-            stuck |= left > _OPEN * size
+            stuck |= left > _ROW_TOLERANCE * size
         total[..., stuck] = np.nan
         return total
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 SAMPLES = 5
-_NOTHING = 1e-12  # relative to the largest possible effect of a coordinate on a row
-_CLOSED = 1e-9  # [m, rad]
+_ZERO_EFFECT = 1e-12  # relative to the largest possible effect of a coordinate on a row
+_CLOSED_RESIDUAL = 1e-9  # [m, rad]
 
 
 def without_trivial_rows(model: Model) -> Model:
@@ -46,9 +46,9 @@ def without_trivial_rows(model: Model) -> Model:
     rng = np.random.default_rng(11)
     q = np.array([model.random_configuration(rng) for _ in range(SAMPLES)])
     at = constraints(model, q)
-    still = np.all(np.abs(at.jacobian) <= _NOTHING * _feels(model, at, q), axis=(0, 2))
-    is_open = np.any(~(np.abs(at.residual) <= _CLOSED), axis=0)
-    stays = np.ptp(at.residual, axis=0) <= _CLOSED
+    still = np.all(np.abs(at.jacobian) <= _ZERO_EFFECT * _feels(model, at, q), axis=(0, 2))
+    is_open = np.any(~(np.abs(at.residual) <= _CLOSED_RESIDUAL), axis=0)
+    stays = np.ptp(at.residual, axis=0) <= _CLOSED_RESIDUAL
     loops = []
     each = zip(model.spec.loops, model.connections.loops, _rows_of(model), strict=True)
     for loop, description, rows in each:

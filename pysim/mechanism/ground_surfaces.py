@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.elements.ground import (
-    NOTHING,
+    NO_GROUND_HEIGHT,
     ConvexSolid,
     Ground,
     HeightGrid,
@@ -33,7 +33,7 @@ SCANNED = 256  # cells of a field along the longer side of its bounds
 TRACED = 1000  # steps at most
 NEAR = 1e-3  # of the longest side of the bounds, from where Newton's method ends the tracing
 STEEP = 0.05  # least rise of a distance by the height for it
-UPRIGHT = 1e-9  # of the normal of a plane, and of the axis of a grid of heights
+VERTICAL_TOLERANCE = 1e-9  # of the normal of a plane, and of the axis of a grid of heights
 
 
 def ground_of(model: Model) -> Ground:
@@ -63,7 +63,7 @@ def ground_of(model: Model) -> Ground:
 def _of_ground(ground: GroundSpec) -> Iterator[GroundSurface]:
     if ground.field is not None:
         yield from _of_shape(ground.field.shape, ground.field.pose, ground.where)
-    elif ground.normal[2] > UPRIGHT:
+    elif ground.normal[2] > VERTICAL_TOLERANCE:
         yield Plane(ground.normal, ground.offset)
 
 
@@ -71,7 +71,7 @@ def _of_shape(shape: Shape, pose: Array, where: str) -> Iterator[GroundSurface]:
     R, p = pose[:3, :3], pose[:3, 3]
     axis = R[:, 2]
     if isinstance(shape.field, HeightField):
-        if axis[2] < 1 - UPRIGHT:
+        if axis[2] < 1 - VERTICAL_TOLERANCE:
             problem = "the heights of a height field that is tilted cannot be scanned"
             raise SceneError(where, f"{problem}; turn it about z alone")
         yield HeightGrid(shape.field.heights, shape.field.spacing, pose)
@@ -124,7 +124,9 @@ def scanned(field: Field, pose: Array) -> HeightGrid:
         active = active[moves]
         if not len(active):
             break
-    heights = np.where(points[2] < low[2], NOTHING, points[2] - high[2]).reshape(count[1], count[0])
+    heights = np.where(points[2] < low[2], NO_GROUND_HEIGHT, points[2] - high[2]).reshape(
+        count[1], count[0]
+    )
     placed = np.eye(4)
     placed[:3, 3] = *((low + high)[:2] / 2), high[2]
     gaps = (high - low)[:2] / (count - 1)

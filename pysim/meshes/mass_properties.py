@@ -13,9 +13,9 @@ import numpy as np
 
 from pysim.errors import PysimError, SceneError
 from pysim.inertia import mesh_inertia, mesh_inertia_derivatives, mesh_inertia_gradient
-from pysim.inertia.mesh import AFFORDABLE
+from pysim.inertia.mesh import MOST_CHECKED_FACES
 from pysim.inertia.mesh_repair import repaired
-from pysim.inertia.surface import FLAT, check_crossings, check_shells, read_surface
+from pysim.inertia.surface import FLAT_RATIO, check_crossings, check_shells, read_surface
 from pysim.meshes.triangles import read_mesh
 from pysim.spatial.arrays import checked
 from pysim.typing import Array
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-SMALLEST = 1e-9  # m
-FARTHEST = 1e4  # sizes from the origin: single precision then resolves 6e-4 of the size
+LEAST_SIZE = 1e-9  # m
+# sizes from the origin: single precision then resolves 6e-4 of the size
+LARGEST_DISTANCE_RATIO = 1e4
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class MeshSolid:
             return
         surface = read_surface(self.vertices, self.faces, self.where)
         check_shells(surface, surface.faces)
-        if len(self.faces) <= AFFORDABLE:
+        if len(self.faces) <= MOST_CHECKED_FACES:
             check_crossings(surface)
 
 
@@ -105,14 +106,14 @@ def read_solid(
 def _check_extent(vertices: Array, where: str) -> None:
     """Reject a mesh that is too small for a body, or whose distance from its origin exceeds the vertices' precision."""
     size, distance = float(np.ptp(vertices, axis=0).max()), float(abs(vertices).max())
-    if distance > FARTHEST * size:
+    if distance > LARGEST_DISTANCE_RATIO * size:
         problem = (
-            f"is {size:.3g} m across and {distance:.3g} m from its origin, too far for the precision of its "
-            f"vertices (at most {FARTHEST:g} times its size); export it near its origin and move the body instead"
+            f"is {size:.3g} m across and {distance:.3g} m from its origin, too far for the precision of its vertices"
+            f" (at most {LARGEST_DISTANCE_RATIO:g} times its size); export it near its origin and move the body instead"
         )
         raise SceneError(where, problem)
-    if size < SMALLEST:
-        problem = f"is {size:.3g} m across, at least {SMALLEST:g} m are needed; check its unit, or set scale"
+    if size < LEAST_SIZE:
+        problem = f"is {size:.3g} m across, at least {LEAST_SIZE:g} m are needed; check its unit, or set scale"
         raise SceneError(where, problem)
 
 
@@ -145,7 +146,7 @@ def mesh_theta(
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
     size = np.ptp(solid.vertices, axis=0).max()
-    if shell is None and theta[0] <= density * FLAT * size**3:
+    if shell is None and theta[0] <= density * FLAT_RATIO * size**3:
         problem = "encloses no volume, so a density gives no mass; give numbers"
         raise SceneError(solid.where, problem)
     return theta

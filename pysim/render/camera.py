@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pysim.render.options import RenderOptions
 
 VIEW_ANGLE = 26.0  # [deg] of the picture's height
-FILLED = 0.84  # share of the picture's width and height that the motion may take
-FLAT = 0.42  # a motion this much thinner than wide is seen from its side
-ASKANCE = 22.0  # [deg] off the normal of its plane
-CORNER = 40.0  # [deg] azimuth for all others
+FILLED_SHARE = 0.84  # share of the picture's width and height that the motion may take
+FLAT_RATIO = 0.42  # a motion this much thinner than wide is seen from its side
+SIDE_VIEW_ANGLE = 22.0  # [deg] off the normal of its plane
+CORNER_AZIMUTH = 40.0  # [deg] azimuth for all others
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def best_azimuth(points: Array, stage: Array) -> float:
     """Return the azimuth [rad]: facing the plane of a planar vertical motion, otherwise from a corner."""
     x, y = stage[:, :2].T @ (points - points.mean(axis=0)).T
     spread, axes = np.linalg.eigh(np.cov(np.stack([x, y])))
-    if spread[1] <= 0 or spread[0] > FLAT**2 * spread[1]:
-        return float(np.radians(CORNER))
+    if spread[1] <= 0 or spread[0] > FLAT_RATIO**2 * spread[1]:
+        return float(np.radians(CORNER_AZIMUTH))
     normal = axes[:, 0] if axes[1, 0] < 0 else -axes[:, 0]  # from the front, where y < 0
-    return float(np.arctan2(normal[1], normal[0]) + np.radians(ASKANCE))
+    return float(np.arctan2(normal[1], normal[0]) + np.radians(SIDE_VIEW_ANGLE))
 
 
 def direction_of(stage: Array, azimuth: float, elevation: float) -> Array:
@@ -77,7 +77,7 @@ def framing_camera(points: Array, stage: Array, options: RenderOptions) -> Camer
     axes = np.column_stack([right, np.cross(towards, right), towards])
 
     width, height = options.size
-    k = np.tan(np.radians(VIEW_ANGLE) / 2) * FILLED
+    k = np.tan(np.radians(VIEW_ANGLE) / 2) * FILLED_SHARE
     a, b, c = (points @ axes).T
     A, C_wide = _fit(a, c, k * width / height)
     B, C_high = _fit(b, c, k)

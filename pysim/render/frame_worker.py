@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 PROGRAM = "from pysim.render.frame_worker import main; main()"
-AHEAD = 3  # frames that a worker may be ahead of the encoder
+MOST_FRAMES_AHEAD = 3  # frames that a worker may be ahead of the encoder
 FEWEST_FRAMES = 20  # frames of a movie for each worker
 MOST_WORKERS = 8  # workers
 
@@ -96,7 +96,7 @@ class _Worker:
         width, height = job.options.size
         self._shape = (height, width, 4 if job.options.transparent else 3)
         self._count = len(job.times)
-        self._frames: queue.Queue[bytes | None] = queue.Queue(AHEAD)
+        self._frames: queue.Queue[bytes | None] = queue.Queue(MOST_FRAMES_AHEAD)
         self._stopped = threading.Event()
         environment = {**os.environ, "LP_NUM_THREADS": "1"}
         self._said = tempfile.TemporaryFile()  # noqa: SIM115, closed in `stop`

@@ -37,15 +37,16 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
-FINE = 4000  # triangles of a body that are all drawn
+MOST_TRIANGLES = 4000  # triangles of a body that are all drawn
 OF_MOVIES = 0.6  # share of the triangles that a movie leaves out of a body with more
 OF_WINDOWS = 0.8  # the same of a window while its picture changes
 OF_SHADOWS = 0.9  # the same of shadows in stills, after that
 # along each side of a body's box, that its shadow in a moving picture distinguishes
 SHADOW_CELLS = 100
-LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
-SMALL = 0.02  # [m] the same, where all bodies are at one place
-FARTHEST = 1e-3  # of a body's size: displacement of its surface where triangles are left out
+BOX_HALF_SHARE = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
+BOX_HALF_WIDTH = 0.02  # [m] the same, where all bodies are at one place
+# of a body's size: displacement of its surface where triangles are left out
+LARGEST_DISPLACEMENT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def box_of_joints(trajectory: Trajectory, body: int) -> Mesh:
     import pyvista as pv
 
     origins = trajectory.poses[0, :, :3] if len(trajectory) else np.zeros((1, 3))
-    margin = max(LEAN * float(np.ptp(origins, axis=0).max(initial=0.0)), SMALL)
+    margin = max(BOX_HALF_SHARE * float(np.ptp(origins, axis=0).max(initial=0.0)), BOX_HALF_WIDTH)
     points = [np.zeros(3)] + [
         np.array(pose, float)[:3, 3]
         for entry in trajectory.header.connections
@@ -148,12 +149,12 @@ def decimated(mesh: Mesh, share: float) -> Mesh:
     import pyvista as pv
     from vtkmodules.vtkFiltersCore import vtkDecimatePro  # noqa: PLC0415, heavy
 
-    if share == 0 or mesh.n_cells <= FINE:
+    if share == 0 or mesh.n_cells <= MOST_TRIANGLES:
         return mesh.copy(deep=False)
     reducer = vtkDecimatePro()
     reducer.SetInputData(mesh)
     reducer.SetTargetReduction(share)
-    reducer.SetMaximumError(FARTHEST)
+    reducer.SetMaximumError(LARGEST_DISPLACEMENT)
     reducer.AccumulateErrorOn()
     reducer.SetBoundaryVertexDeletion(False)  # sharp edges, where the points are doubled
     reducer.PreserveTopologyOn()
@@ -171,7 +172,7 @@ def shadow_mesh(mesh: Mesh, left_out: float) -> Mesh:
     import pyvista as pv
     from vtkmodules.vtkFiltersCore import vtkQuadricClustering  # noqa: PLC0415, heavy
 
-    if left_out > 0 and mesh.n_cells > FINE // 4:
+    if left_out > 0 and mesh.n_cells > MOST_TRIANGLES // 4:
         clustering = vtkQuadricClustering()
         clustering.SetInputData(mesh)
         clustering.AutoAdjustNumberOfDivisionsOff()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 MOST_POINTS = 4000
-PALEST = 0.12  # opacity of the oldest end
+LEAST_OPACITY = 0.12  # opacity of the oldest end
 
 
 def centres(trajectory: Trajectory, name: str, corners: dict[int, Array]) -> tuple[int, Array]:
@@ -69,7 +69,7 @@ class Trail:
         begin = self._t[0] if self._length is None else time - self._length
         span = max(time - begin, 1e-12)
         age = np.clip((self._t[:past] - begin) / span, 0, 1)
-        alpha = np.where(self._t[:past] < begin, 0.0, PALEST + (1 - PALEST) * age)
+        alpha = np.where(self._t[:past] < begin, 0.0, LEAST_OPACITY + (1 - LEAST_OPACITY) * age)
         self._rgba[:, 3] = 255
         self._rgba[:past, 3] = np.round(255 * alpha)
         self._line.point_data["rgba"] = self._rgba

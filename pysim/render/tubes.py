@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 SIDES = 16  # points around a round section
-SHARP = 35.0  # [deg] a sharper edge is drawn sharp
+SHARP_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
 SAMPLES = 100  # instants at which the strongest moment is looked for
 LOOK: dict[str, Any] = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
 
@@ -145,7 +145,7 @@ def _tube(entry: Mapping[str, Any]) -> Tube:
     mesh = mesh.compute_normals(
         cell_normals=False,
         split_vertices=True,
-        feature_angle=SHARP if is_round else 0.5 * SHARP,
+        feature_angle=SHARP_ANGLE if is_round else 0.5 * SHARP_ANGLE,
         consistent_normals=False,
         auto_orient_normals=False,
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pysim.errors import PysimWarning, SceneError
 
-LISTED = 24  # items of one kind in a warning
+MOST_LISTED = 24  # items of one kind in a warning
 
 
 class Omission(NamedTuple):
@@ -66,8 +66,10 @@ class Omissions:
             first, *rest = (omission for omission in self.found if omission.kind == kind)
             more = ""
             if rest:
-                names = [f"{o.item}{_line(o.where)}" for o in rest[:LISTED]]
-                tail = f", and {len(rest) - LISTED} that `pysim check` lists" * (len(rest) > LISTED)
+                names = [f"{o.item}{_line(o.where)}" for o in rest[:MOST_LISTED]]
+                tail = f", and {len(rest) - MOST_LISTED} that `pysim check` lists" * (
+                    len(rest) > MOST_LISTED
+                )
                 more = f"; {len(rest)} more {kind}: {', '.join(names)}{tail}"
             warnings.warn(f"{first}{more}", PysimWarning, stacklevel=4)
         return tuple(map(str, (*self.found, *self.listed)))

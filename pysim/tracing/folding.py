@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pysim.tracing.tape import Node, Tape
 
-CERTAIN = 8.0  # bounds of the rounding error within which two values are equal
+ROUNDING_BOUNDS = 8.0  # bounds of the rounding error within which two values are equal
 BRANCHES: dict[str, Callable[[Array], Array]] = {
     "sqrt": lambda root: -root,
     "hypot": lambda root: -root,
@@ -75,7 +75,7 @@ class Folding:
             twin = self._alike.get(self._key(sign * self._values[index]))
             if twin is None or twin >= index:
                 continue
-            bound = CERTAIN * (self._errors[index] + self._errors[twin])
+            bound = ROUNDING_BOUNDS * (self._errors[index] + self._errors[twin])
             if self._agree(self._values[twin], sign * self._values[index], bound):
                 return twin if sign == 1 else self.tape.node("neg", twin)
         return index
@@ -86,7 +86,9 @@ class Folding:
         best = int(np.argmin(np.where(np.isfinite(values), errors, np.inf)))
         value = float(values[best])
         whole = round(value)
-        return self.tape.const(whole if abs(value - whole) <= CERTAIN * errors[best] else value)
+        return self.tape.const(
+            whole if abs(value - whole) <= ROUNDING_BOUNDS * errors[best] else value
+        )
 
     def _extend(self) -> None:
         """Evaluate the nodes made since the last call."""
@@ -136,7 +138,7 @@ class Folding:
     def _is_flat(self, values: Array, errors: Array) -> bool:
         """Return whether the values are one number within their errors."""
         best = int(np.argmin(np.where(np.isfinite(values), errors, np.inf)))
-        return self._agree(values, values[best], CERTAIN * (errors + errors[best]))
+        return self._agree(values, values[best], ROUNDING_BOUNDS * (errors + errors[best]))
 
     def _agree(self, a: Array, b: Array | float, bound: Array) -> bool:
         apart = np.abs(a - b) > bound  # false where one is not finite, as may be far out
@@ -149,7 +151,7 @@ class Folding:
         return any(
             self._constant[a]
             and bool((np.abs(self._values[a]) <= UNIT * np.abs(values)).all())
-            and bool((np.abs(self._values[a]) > CERTAIN * self._errors[a]).any())
+            and bool((np.abs(self._values[a]) > ROUNDING_BOUNDS * self._errors[a]).any())
             for a in node.args
         )
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import h5py
 
 Found = TypeVar("Found")
-STREAMED = 1 << 28  # bytes of a file beyond which pictures read it as a stream
+STREAMED_BYTES = 1 << 28  # bytes of a file beyond which pictures read it as a stream
 
 
 def load_trajectory(path: str | PathLike[str], *, stream: bool = False) -> Trajectory:
@@ -110,7 +110,7 @@ def _read_stopped(
 def load_for_pictures(path: str | PathLike[str]) -> Trajectory:
     """Read a trajectory file as `load_trajectory` does, a large one as a stream."""
     path = Path(path)
-    return load_trajectory(path, stream=path.is_file() and path.stat().st_size > STREAMED)
+    return load_trajectory(path, stream=path.is_file() and path.stat().st_size > STREAMED_BYTES)
 
 
 def _read_from(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pysim.worlds.parameter_paths import Parameter
 
 ELEMENTS = ("signal", "sensor", "controller", "actuator", "force")
-_OTHER = 1e-3  # relative distance of the values with which recipes are checked
+_CHECK_DISTANCE = 1e-3  # relative distance of the values with which recipes are checked
 _GOLDEN = 0.6180339887498949
 
 
@@ -204,8 +204,8 @@ def _variations(start: Array) -> Iterator[Array]:
 
 def _other_values(start: Array, k: int, sign: int) -> Array:
     """Return values near those of a field, by which its recipes are checked."""
-    share = 1 + sign * _OTHER * (1 + ((k + 1) * _GOLDEN % 1) + 0.1 * np.arange(len(start)))
-    return np.where(start != 0, start * share, _OTHER * share)
+    share = 1 + sign * _CHECK_DISTANCE * (1 + ((k + 1) * _GOLDEN % 1) + 0.1 * np.arange(len(start)))
+    return np.where(start != 0, start * share, _CHECK_DISTANCE * share)
 
 
 # ------------------------------------------------------------------------------------------------ fields of elements

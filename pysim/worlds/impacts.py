@@ -226,7 +226,7 @@ class Impacts:
         axes = np.array([normal_axes(n) for n in near[index, NORMAL]]).reshape(-1, 3, 3)
         motion: dict[int, tuple[Array, Array]] = {}
 
-        def velocity(body: int, point: Array) -> tuple[Array, Array]:
+        def point_jacobian(body: int, point: Array) -> tuple[Array, Array]:
             """Return the Jacobian (3, nv) of a body's point, and the body's orientation."""
             if body < 0:
                 return np.zeros((3, model.nv)), np.eye(3)
@@ -242,7 +242,7 @@ class Impacts:
             own = contacts.shapes[s]
             other = -1 if own.other is None else own.other.body
             point, rows = near[i, POINT], slice(3 * k, 3 * k + 3)
-            (J_b, _), (J_a, R) = velocity(own.body, point), velocity(other, point)
+            (J_b, _), (J_a, R) = point_jacobian(own.body, point), point_jacobian(other, point)
             J[rows] = axes[k] @ (J_b - J_a)
             surface[rows] = axes[k] @ (R @ np.array(own.surface_velocity))
         return TouchingPoints(index, shape, axes, J, surface, near[index, PENETRATION])

@@ -32,7 +32,7 @@ CHECKSUM = 4
 # after it: a digest of the scene's structure, then LENGTHS numbers of SIZE bytes each, the number of worlds and the
 # lengths of the settings, the controllers and the parameters, which precede the records
 SIZE, LENGTHS = 8, 4
-AGAIN = "save again with this version of pysim"
+SAVE_AGAIN = "save again with this version of pysim"
 
 
 def save_worlds(
@@ -68,7 +68,7 @@ def number_saved(saved: bytes) -> int:
         SimulationError: it is something else, or damaged.
     """
     if not saved.startswith(FORMAT):
-        raise SimulationError("saved", f"is not what Worlds.save returns; {AGAIN}")
+        raise SimulationError("saved", f"is not what Worlds.save returns; {SAVE_AGAIN}")
     begin = len(FORMAT) + CHECKSUM
     if _checksum(memoryview(saved)[begin:]) != saved[len(FORMAT) : begin]:
         raise SimulationError("saved", "is damaged: its checksum is another; take a whole copy")

@@ -69,7 +69,7 @@ class VariedScene:
         return self._model
 
     def has_opened(self, field: Parameter) -> bool:
-        """Return whether the numbers that follow from a field of an element are known."""
+        """Return whether the scene has been compiled so that a field of an element can change without a compilation."""
         return self._fields is not None and field in self._fields.parameters
 
     @property

@@ -257,7 +257,7 @@ MISTAKES = {
     ),
     "a start of too many states": (
         DISC + state_space(x0=[1.0, 2.0]),
-        "scene.toml:23:6: controller[0].x0: must have one number for each state, got 2 for 1; write as many",
+        "scene.toml:23:6: controller[0].x0: must have one number for each state, got 2 for 1; write one for each",
     ),
     "an input of no number": (
         DISC + table("signal", name="u", type="input", size=0),

@@ -266,7 +266,7 @@ BAD = [
     ),
     (
         {"type": "matrix", "matrix": [[1.0]], "offset": [1.0, 2.0]},
-        "offset: must have one number for each row, got 2 for 1; write as many",
+        "offset: must have one number for each row, got 2 for 1; write one for each",
     ),
 ]
 

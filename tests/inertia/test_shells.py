@@ -205,7 +205,7 @@ def test_large_meshes_are_looked_at_for_crossings_only_when_asked(
 ) -> None:
     from pysim.inertia import mesh
 
-    monkeypatch.setattr(mesh, "AFFORDABLE", 20)
+    monkeypatch.setattr(mesh, "MOST_CHECKED_FACES", 20)
     parts = together(cube(1), cube(1, 0.5))
     inertia.mesh_inertia(*parts, 1.0)  # a warning would fail
     with pytest.warns(PysimWarning, match="pairs of faces intersect"):

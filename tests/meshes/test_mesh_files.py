@@ -281,7 +281,10 @@ def test_a_one_sided_surface_has_no_inside(tmp_path: Path) -> None:
     faces += [[1, 2, 4], [2, 3, 5], [3, 4, 1], [4, 5, 2], [5, 1, 3]]
     vertices = np.random.default_rng(0).normal(size=(6, 3))
     path = write_obj(tmp_path / "plane.obj", vertices, np.array(faces))
-    assert refusal(path) == "has no inside: its surface is one-sided; fix it"
+    assert (
+        refusal(path)
+        == "has no inside: its surface is one-sided, like a Möbius strip; remove the twisted faces"
+    )
 
 
 def test_bytes_after_the_last_triangle_warn(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_the_file(
 ) -> None:
     path, rows = tmp_path / "run.h5", 60_000
     random_trajectory(rows).save(path)
-    monkeypatch.setattr(reader, "STREAMED", path.stat().st_size - 1)
+    monkeypatch.setattr(reader, "STREAMED_BYTES", path.stat().st_size - 1)
     tracemalloc.start()
     try:
         found = reader.load_for_pictures(path)

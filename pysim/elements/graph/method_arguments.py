@@ -39,7 +39,7 @@ _OFFERED = {
 }  # fmt: skip
 
 
-_TINY = 1e-32  # square of a sine whose square root has a slope
+_LEAST_SQUARE = 1e-32  # square of a sine whose square root has a slope
 
 
 class Dynamics:
@@ -302,7 +302,7 @@ class MethodArguments:
 
 def _rotation_vector(q: Any) -> Any:
     """Return the rotation vector (3,) of a quaternion (x, y, z, w), of an angle up to π."""
-    sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + _TINY)
+    sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + _LEAST_SQUARE)
     sign = np.where(q[3] < 0, -1.0, 1.0)
     return 2 * sign * np.arctan2(sine, sign * q[3]) / sine * q[:3]
 

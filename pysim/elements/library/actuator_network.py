@@ -89,7 +89,7 @@ class ActuatorNetwork(NetworkFile):
         return np.array([command - position, velocity])
 
     def _frames(self, inputs: Any, past: Any) -> Any:
-        """Return the errors and velocities (periods, 2, n) of now and before, the newest first."""
+        """Return the errors and velocities (periods, 2, n) of this period and earlier ones, the newest first."""
         now = self._now(inputs)
         if not self._longest:
             return now[None]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pysim.joints.displacement import Pose
 
 AXES = ("frame", "base")
-_TINY = 1e-32  # square of a number whose square root has a slope
+_LEAST_SQUARE = 1e-32  # square of a number whose square root has a slope
 MOST_HEIGHTS = 2000  # of a scan
 
 
@@ -245,7 +245,7 @@ class Strain(Sensor):
         about_y, about_z = section.curvature[1], section.curvature[2]
         y, z = section.sides
         if section.is_round:
-            return y / 2 * np.sqrt(about_y * about_y + about_z * about_z + _TINY)
+            return y / 2 * np.sqrt(about_y * about_y + about_z * about_z + _LEAST_SQUARE)
         return z / 2 * np.abs(about_y) + y / 2 * np.abs(about_z)
 
 
@@ -313,7 +313,7 @@ class TransmissionAngle(Sensor):
         link = np.array(pose.rotation, object) @ np.array(self.axis)
         across = np.cross(np.array(self.coupler_axis, object), link)
         along = np.dot(np.array(self.coupler_axis, object), link)
-        sine = np.sqrt(np.dot(across, across) + _TINY)
+        sine = np.sqrt(np.dot(across, across) + _LEAST_SQUARE)
         return np.arctan2(sine, np.abs(along))
 
 

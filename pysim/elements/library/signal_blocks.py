@@ -129,7 +129,7 @@ class MatrixGain(Controller):
             problem = (
                 f"must have one number for each row, got {len(self.offset)} for {len(self.matrix)}"
             )
-            raise PysimError("offset", f"{problem}; write as many")
+            raise PysimError("offset", f"{problem}; write one for each")
 
     def sizes(self) -> Mapping[str, int]:
         return {"m": len(self.matrix)}
@@ -411,7 +411,7 @@ class StateSpace(Controller):
                 raise PysimError(name, f"{problem}; write the matrix row by row")
         if self.x0 and len(self.x0) != n:
             problem = f"must have one number for each state, got {len(self.x0)} for {n}"
-            raise PysimError("x0", f"{problem}; write as many")
+            raise PysimError("x0", f"{problem}; write one for each")
         vars(self)["states"] = real("x", size=n)
         if not self.D:  # without the input, so that the block breaks an algebraic loop
             vars(self)["output"] = self._of_states

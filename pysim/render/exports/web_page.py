@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 FPS = 30.0  # [1/s] poses of a page
 MOST_POSES = 300_000  # of all bodies, some 20 MB; fewer frames are written then
-SMALLEST = 0.3  # [m] of a motion
+LEAST_SIZE = 0.3  # [m] of a motion
 GROUND = 8.0  # side of the ground in sizes of the motion
 DIRECTION = np.array([1.0, -1.4, 0.7])  # from which the camera looks, in stage axes
 PAGES = (".html", ".htm")
@@ -213,7 +213,7 @@ def _place_camera(server: Any, points: Array, stage: Array) -> float:  # noqa: A
     """Let the camera see the whole motion, lay a grid under it, and return the size of the motion [m]."""
     along = points @ stage
     low, high = along.min(axis=0), along.max(axis=0)
-    size = max(float(np.linalg.norm(high - low)), SMALLEST)
+    size = max(float(np.linalg.norm(high - low)), LEAST_SIZE)
     middle = (low + high) / 2
     direction = DIRECTION / np.linalg.norm(DIRECTION)
     server.initial_camera.look_at = tuple(stage @ middle)

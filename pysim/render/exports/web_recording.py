@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 MOST_TRIANGLES = 5000  # of a mesh
-SEEN = 50  # instants at which bodies have to be in the picture
-FARTHEST = 20.0  # [m] size of what is fixed and yet in the picture
+FRAMED_INSTANTS = 50  # instants at which bodies have to be in the picture
+LARGEST_SIZE = 20.0  # [m] size of what is fixed and yet in the picture
 
 
 class RecordedRun:
@@ -111,13 +111,14 @@ def nodes_of(drawn: Sequence[RecordedRun]) -> dict[str, Any]:
 def reach_of(run: Trajectory, meshes: dict[int, list[Mesh]], tubes: Sequence[Tube]) -> Array:
     """Return corners of the boxes of the bodies at some of the instants, in the world."""
     reached = []
-    rows = run.poses[:: -(-len(run) // SEEN)]
+    rows = run.poses[:: -(-len(run) // FRAMED_INSTANTS)]
     for body, parts in meshes.items():
         bounds = np.array([part.bounds for part in parts]).reshape(-1, 3, 2)
         low, high = bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)
         corners = np.array(list(product(*zip(low, high, strict=True))))
         if body < 0:
-            if np.linalg.norm(high - low) < FARTHEST:  # a floor is larger than what happens on it
+            # a floor is larger than what happens on it
+            if np.linalg.norm(high - low) < LARGEST_SIZE:
                 reached.append(corners)
             continue
         matrices = pose_matrices(rows[:, body])

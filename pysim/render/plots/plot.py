@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
     from pysim.trajectory import Trajectory
 
-NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin in one colour
+# number of lines that a legend can distinguish; more are drawn thin in one colour
+MOST_LABELLED_LINES = 16
 # points of one line; longer ones are subsampled to the extremes of each interval
 MOST_POINTS = 4000
 MOST_OF_PHASES = 50_000  # points over another quantity; of more rows some are drawn as dots
 CHUNK = 5000  # points drawn together, which bounds the memory for lines that cross themselves
 MOST_RUNS = 8
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 2)), (0, (3, 3)))
-SHORTEST = 8  # rows of a spectrum
+FEWEST_ROWS = 8  # rows of a spectrum
 FREQUENCY = "frequency [Hz]"
 DECADES = 6  # of amplitudes that a spectrum shows
 
@@ -182,8 +183,8 @@ def amplitudes(run: Trajectory, values: Array) -> tuple[Array, Array]:
     The mean is removed; times at unequal intervals are interpolated to equal ones.
     """
     count = len(run.t)
-    if count < SHORTEST:
-        problem = f"has {count} rows, a spectrum needs at least {SHORTEST}"
+    if count < FEWEST_ROWS:
+        problem = f"has {count} rows, a spectrum needs at least {FEWEST_ROWS}"
         raise TrajectoryError(run.source, f"{problem}; lower output.every")
     t = np.linspace(run.t[0], run.t[-1], count)
     even = np.interp(t, run.t, values)
@@ -209,7 +210,7 @@ def draw(runs: Sequence[Trajectory], panels: Sequence[Panel], x_title: str, figu
 
 
 def _draw_panel(axis: Axes, panel: Panel, *, over_time: bool, runs: int) -> None:
-    many = len(panel.lines) > NAMED
+    many = len(panel.lines) > MOST_LABELLED_LINES
     each = -(-len(panel.lines) // runs)
     for k, line in enumerate(panel.lines):
         number = k % each if runs > 1 else k

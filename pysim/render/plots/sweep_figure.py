@@ -32,7 +32,7 @@ FANS = ((5, 95), (25, 75))  # percentiles
 MOST_PARAMETERS = 10  # in scatter plots, those with the largest index
 COLUMNS = 5  # of scatter plots
 MOST_POINTS = 3000  # of a scatter plot
-_SAME = 1e-9  # [s], of outputs
+_TIME_TOLERANCE = 1e-9  # [s], of outputs
 _ENERGIES = {"kinetic": "energy.kinetic", "potential": "energy.potential", "energy": "energy.total"}
 
 
@@ -66,7 +66,9 @@ class NominalRun:
     """Signals of a nominal run by the names of a sweep."""
 
     def __init__(self, run: Trajectory, results: SweepResults) -> None:
-        if len(run) != len(results.t) or not np.allclose(run.t, results.t, rtol=0, atol=_SAME):
+        if len(run) != len(results.t) or not np.allclose(
+            run.t, results.t, rtol=0, atol=_TIME_TOLERANCE
+        ):
             problem = f"has {len(run)} outputs, and the worlds of the sweep {len(results.t)}"
             raise SimulationError(
                 run.source, f"{problem}; run the scene with the same output.every"

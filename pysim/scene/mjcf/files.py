@@ -33,9 +33,9 @@ MOST_COPIED = 10_000
 MOST_ATTACHED = 100_000  # elements of all attached models
 MOST_SAMPLES = 1 << 26  # of a height field or texture
 MOST_NUMBERS = 1_000_000  # that <size> and sizes of user data declare
-FINEST = 512  # parameter of a mesh that MuJoCo generates
+LARGEST_RESOLUTION = 512  # parameter of a mesh that MuJoCo generates
 MOST_BYTES = 1 << 30  # bytes of a file
-FARTHEST = 1e100  # beyond which products overflow
+LARGEST_COORDINATE = 1e100  # beyond which products overflow
 MOST_LEVELS = 1000  # elements within each other; MuJoCo's parser has its own bound
 DEEPEST_CHAIN = 20  # models that attach each other
 REGULAR = stat.S_IFREG
@@ -239,8 +239,10 @@ def declared(element: Element) -> int:
                 element.fail(problem)
     if element.tag == "mesh" and "builtin" in element.attributes:
         for word in element.attributes.get("params", "").split():
-            if _parse_number(word) > FINEST:
-                element.fail(f"'params' of <mesh> has {word[:20]}, more than {FINEST}; reduce it")
+            if _parse_number(word) > LARGEST_RESOLUTION:
+                element.fail(
+                    f"'params' of <mesh> has {word[:20]}, more than {LARGEST_RESOLUTION}; reduce it"
+                )
     return product
 
 
@@ -249,7 +251,7 @@ def check_numbers(element: Element) -> None:
     for key, value in element.attributes.items():
         if _SUSPECT.search(value) and not _NAMES.fullmatch(key):
             numbers = [_parse_number(word) for word in value.split()]
-            largest = math.inf if key.endswith("range") else FARTHEST
+            largest = math.inf if key.endswith("range") else LARGEST_COORDINATE
             if not all(abs(number) <= largest for number in numbers):
                 element.fail(
                     f"{key!r} of <{element.tag}> must be finite, got {short(value)}; correct it"

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from pysim.scene.mjcf.model import MujocoModel
 
-TINY = 1e-15  # by which MuJoCo limits divisors
+LEAST_DIVISOR = 1e-15  # by which MuJoCo limits divisors
 RANGE, PEAK, SCALE, PASSIVE, PARAMETERS = slice(0, 2), 2, 3, 7, 9  # places in gainprm and biasprm
 _KEYS = {
     4: "shortest_fibre",
@@ -52,7 +52,7 @@ def muscle_keys(model: MujocoModel, k: int) -> dict[str, Any]:
     parameters, times = m.actuator_gainprm[k], m.actuator_dynprm[k]
     peak = float(parameters[PEAK])
     if peak < 0:
-        peak = float(parameters[SCALE]) / max(float(m.actuator_acc0[k]), TINY)
+        peak = float(parameters[SCALE]) / max(float(m.actuator_acc0[k]), LEAST_DIVISOR)
     keys: dict[str, Any] = {
         "peak_force": peak,
         "length_range": tuple(map(float, m.actuator_lengthrange[k])),

@@ -148,7 +148,7 @@ def _runs(axes: Sequence[Axis]) -> list[_Run] | None:
 
 
 def _built_in(run: _Run) -> Link | None:
-    """Return the hinge or slide that a run is, if it is one."""
+    """Return the hinge or slide whose motion a run has; None if it has that of neither."""
     moving = [axis for axis in run.axes if axis.constant is None]
     if len(moving) != 1:
         return None

@@ -8,7 +8,7 @@ from xml.parsers import expat
 from pysim.scene.urdf.xml import parse_numbers
 
 _PLACE = ["OpenSimDocument", "Model", "gravity"]
-LONGEST = 1 << 16  # bytes read at once
+PART_BYTES = 1 << 16  # bytes read at once
 
 
 class _FoundError(Exception):
@@ -41,7 +41,7 @@ def stated_gravity(path: Path) -> tuple[float, ...] | None:
     reader = _GravityParser()
     try:
         with path.open("rb") as file:
-            while data := file.read(LONGEST):
+            while data := file.read(PART_BYTES):
                 reader.parser.Parse(data, False)
     except _FoundError:
         numbers = parse_numbers(reader.text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 STEEPEST = math.acos(0.1)  # [rad], the pennation beyond which fibres do not turn
-UNDAMPED = 0.001  # damping below which OpenSim takes the fibre for undamped
+LEAST_DAMPING = 0.001  # damping below which OpenSim takes the fibre for undamped
 LEAST_ACTIVATION = 1e-6
 THELEN = "Thelen2003Muscle"
 MILLARD = "Millard2012EquilibriumMuscle"
@@ -100,7 +100,7 @@ def _thelen(muscle: Element) -> dict[str, Any]:
 def _millard(muscle: Element, keys: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     damping = not_negative(muscle, "fiber_damping", "1", 0.1)
     is_rigid = truth(muscle, "ignore_tendon_compliance", default=False)
-    is_damped = damping >= UNDAMPED
+    is_damped = damping >= LEAST_DAMPING
     keys["damping"] = damping if is_damped else 0.0
     if not is_damped and not is_rigid:
         keys["minimum_activation"] = max(keys["minimum_activation"], 0.01)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 GRAVITY = (0.0, -9.80665, 0.0)  # [m/s²]
-EARLIEST = 10900  # version of the format
+EARLIEST_VERSION = 10900  # version of the format
 
 
 def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
@@ -106,7 +106,7 @@ def _model_in(path: Path) -> Element:
         problem = f"the root element of a model is <OpenSimDocument>, got <{document.tag}>"
         document.fail(f"{problem}; name the file of a model")
     version = document.attributes.get("Version", "").strip()
-    if not version.isdecimal() or int(version) < EARLIEST:
+    if not version.isdecimal() or int(version) < EARLIEST_VERSION:
         problem = f"the version {version!r} of <OpenSimDocument> is not read"
         document.fail(f"{problem}; save the model with OpenSim 4")
     return document.required("Model")

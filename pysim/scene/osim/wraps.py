@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pysim.scene.osim.frames import Frames
     from pysim.scene.urdf.xml import Element
 
-TINY = 1e-30  # square of a length
+LEAST_SQUARE = 1e-30  # square of a length
 LENGTH = 1.0  # [m] of a cylinder that names none, as in OpenSim
 Vector = tuple[float, float, float]
 Truths = np.ndarray[Any, np.dtype[np.bool_]]  # (n,)
@@ -105,7 +105,7 @@ class Surface:
         """Return the shares of straight lines between points of the surface's frame at which they are nearest."""
         u, w = (p if self.kind == "torus" else self._scaled(p) for p in (a, b))
         d = w - u
-        return np.clip(-_dot(u, d) / np.maximum(_dot(d, d), TINY), 0.0, 1.0)
+        return np.clip(-_dot(u, d) / np.maximum(_dot(d, d), LEAST_SQUARE), 0.0, 1.0)
 
     def _are_outside(self, a: Array, b: Array) -> Truths:
         """Return whether both ends are outside of the surface."""
@@ -128,7 +128,7 @@ class Surface:
         angle = np.arctan2(abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]), _dot(a[:, :2], b[:, :2]))
         angle = np.where(is_longer, 2 * np.pi - angle, angle)
         arc = r * np.maximum(angle - np.arctan2(before, r) - np.arctan2(after, r), 0.0)
-        slope = (b[:, 2] - a[:, 2]) / np.maximum(before + arc + after, TINY)
+        slope = (b[:, 2] - a[:, 2]) / np.maximum(before + arc + after, LEAST_SQUARE)
         heights = np.minimum(abs(a[:, 2] + slope * before), abs(b[:, 2] - slope * after))
         return np.asarray(heights <= self.length / 2)
 
@@ -143,7 +143,7 @@ class Surface:
         normal = side / np.linalg.norm(side)
         first, last = (p - (p @ normal)[:, None] * normal for p in (a, b))
         over = last - first
-        t = -_dot(first, over) / np.maximum(_dot(over, over), TINY)
+        t = -_dot(first, over) / np.maximum(_dot(over, over), LEAST_SQUARE)
         return np.asarray((_dot(first, last) < 0) & ((a + t[:, None] * (b - a)) @ normal < 0))
 
     def distance(self, a: Array, b: Array) -> Array:

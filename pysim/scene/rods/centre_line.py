@@ -12,7 +12,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_FINE = 32  # parts of the curve between two points, each a cubic of the arc length
+_PARTS_PER_SEGMENT = 32  # parts of the curve between two points, each a cubic of the arc length
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
@@ -49,7 +49,9 @@ def curve_through(points: Sequence[Sequence[float]]) -> CentreLine:
     u = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(P, axis=0), axis=1)))
     closed = len(P) > 3 and np.array_equal(P[0], P[-1])
     curve = CubicSpline(u, P, bc_type="periodic" if closed else "not-a-knot")
-    fine = np.append(np.linspace(u[:-1], u[1:], _FINE, endpoint=False).T.ravel(), u[-1])
+    fine = np.append(
+        np.linspace(u[:-1], u[1:], _PARTS_PER_SEGMENT, endpoint=False).T.ravel(), u[-1]
+    )
     half = np.diff(fine) / 2
     inside = (fine[:-1] + half)[:, None] + half[:, None] * _NODES
     speed = np.linalg.norm(curve(inside, 1), axis=-1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # length over the diameter of a rod that is drawn without a shape of its section
 SLENDERNESS = 200.0
-_ODD = 2 * np.arange(20) + 1
+_ODD_NUMBERS = 2 * np.arange(20) + 1
 _SUM_OF_POWERS = 31 / 32 * 1.0369277551433699  # Σ (2k + 1)⁻⁵
 
 
@@ -130,7 +130,7 @@ class Section:
 def _torsion_of_rectangle(y: Array, z: Array) -> Array:
     """Return J (k,); the sum converges fast as that of 1 − tanh."""
     a, b = np.maximum(y, z), np.minimum(y, z)
-    x = np.outer(a / b, _ODD * np.pi / 2)
-    total = _SUM_OF_POWERS - ((1 - np.tanh(x)) / _ODD**5).sum(axis=1)
+    x = np.outer(a / b, _ODD_NUMBERS * np.pi / 2)
+    total = _SUM_OF_POWERS - ((1 - np.tanh(x)) / _ODD_NUMBERS**5).sum(axis=1)
     J: Array = a * b**3 / 3 * (1 - 192 * b / (np.pi**5 * a) * total)
     return J

@@ -24,7 +24,7 @@ WORLD = "world"
 WORLD_LINK = "world_link"  # body of a link called "world"
 OWN_FRAME = ("", "__model__")
 TOP = (WORLD, "__root__")
-NEWEST = (1, 12)
+NEWEST_VERSION = (1, 12)
 LAST_MODEL_FRAME = (1, 4)  # last version with axes in the model's frame
 MOST_SHOWN_NAMES = 20  # names of a cycle in a message
 
@@ -192,7 +192,7 @@ def version_of(sdf: Element) -> tuple[int, int]:
     if found is None:
         sdf.fail(f"'version' of <sdf> must be a number such as 1.9, got {given!r}")
     version = int(found.group(1)), int(found.group(2))
-    if version > NEWEST:
+    if version > NEWEST_VERSION:
         sdf.fail(f"version {given} of SDF is newer than 1.12; convert it with `gz sdf`")
     return version
 

@@ -20,7 +20,7 @@ from pysim.errors import did_you_mean
 
 Evaluator = Callable[[Mapping[str, float]], float]
 
-LONGEST = 500  # characters
+MOST_CHARACTERS = 500  # characters
 _TOO_DEEP = "the expression is nested too deep; split it into parameters"
 CONSTANTS = {"pi": math.pi, "tau": math.tau, "e": math.e}
 # NumPy's names, with the number of arguments
@@ -119,8 +119,10 @@ def parsed(text: str) -> Expression:
     Raises:
         ExpressionError: the syntax is not that of an expression.
     """
-    if len(text) > LONGEST:
-        problem = f"the expression has {len(text)} characters, at most {LONGEST} are allowed"
+    if len(text) > MOST_CHARACTERS:
+        problem = (
+            f"the expression has {len(text)} characters, at most {MOST_CHARACTERS} are allowed"
+        )
         raise ExpressionError(f"{problem}; split it into parameters")
     start, text = len(text) - len(text.lstrip()), text.strip()
     try:

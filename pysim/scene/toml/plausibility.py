@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TURN = 2 * math.pi + 1e-3  # [rad]
 _TURNS = 4 * _TURN  # [rad] of a hinge, more than a multi-turn axis has
-ROUND = 5  # degrees are often whole multiples of it, radians hardly ever
+ROUND_DEGREES = 5  # degrees are often whole multiples of it, radians hardly ever
 _ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and the index of their first angle
 _OF_HINGES = ("q", "lower", "upper")  # angles of a joint of the types below
 _HINGES = ("revolute", "universal")
@@ -100,7 +100,7 @@ def _warn_of_degrees(
         if not isinstance(angle, (int, float)) or abs(angle) > LARGEST_NUMBER:
             continue
         limit = most
-        if round_most is not None and abs(angle) <= most and angle % ROUND == 0:
+        if round_most is not None and abs(angle) <= most and angle % ROUND_DEGREES == 0:
             limit = round_most
         if abs(angle) > limit:
             place = problems.source.where((*path, k) if listed else path)

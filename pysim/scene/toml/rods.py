@@ -47,9 +47,9 @@ EQUILIBRIUM = "equilibrium"  # of `start`
 END = "end"  # name of the body behind the last hinge
 OFF_PLANE = 1e-6  # of the length
 SAME_LENGTH = 0.02  # share by which a start curve may be shorter or longer than the rod
-NEAR = 1.5  # diameters along the rod within which bars do not touch each other
+NEIGHBOUR_DIAMETERS = 1.5  # diameters along the rod within which bars do not touch each other
 _POISSON = 0.3
-_CLOSED = 0.05  # distance of the ends over the length, below which no catenary is a start
+_LEAST_SPAN_RATIO = 0.05  # distance of the ends over the length, below which no catenary is a start
 # by whether the far end is clamped, and slides
 _LOOPS = {
     (True, False): "weld",
@@ -292,7 +292,7 @@ class RodReader:
                 (*path, "at_b"), f"{problem}; move the ends together, or make it longer"
             )
             return None
-        if span < _CLOSED * length:
+        if span < _LEAST_SPAN_RATIO * length:
             return None
         return catenary(near, far, length, A[:3, :3].T @ self.gravity)
 
@@ -450,7 +450,7 @@ class _Parts:
             return None
         chain, table = self.chain, self.table
         thick = float(chain.section.outline(chain.s).max())
-        apart = 2 + int(NEAR * thick / chain.s[1])  # bars from which on they touch
+        apart = 2 + int(NEIGHBOUR_DIAMETERS * thick / chain.s[1])  # bars from which on they touch
         names = [self._name(k) for k in range(chain.bars)]
         near = [
             (names[i], names[j])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_LEVELS = 50  # levels of nested tables and lists
 INCLUDED = "\n# included: "  # before the name and text of each file that a scene includes
 _TOO_DEEP = f"tables are nested more than {_MOST_LEVELS} deep; flatten them"
-_LARGEST = 2**63  # beyond the integers that TOML allows
+_INTEGER_BOUND = 2**63  # beyond the integers that TOML allows
 MOST_BYTES = 1 << 27  # bytes of a file
 MOST_TABLES = 10_000  # of a list, such as [[body]]
 LONGEST_TEXT = 4096  # characters of a key or value
@@ -314,7 +314,7 @@ def _excessive(values: object) -> Iterator[tuple[Steps, bool, str]]:
             layer += [((*steps, k), inner) for k, inner in enumerate(value)]
         elif isinstance(value, str) and len(value) > LONGEST_TEXT:
             yield steps, False, _too_long(value, "text")
-        elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        elif isinstance(value, int) and not -_INTEGER_BOUND <= value < _INTEGER_BOUND:
             yield (
                 steps,
                 False,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 _CLOSE, _CLOSE_OF_THREE = 0.75, 0.66  # share of equal letters: all but one of four or three
-_LONGER = 2  # greatest difference in length
+_MOST_LENGTH_DIFFERENCE = 2  # greatest difference in length
 
 
 class _Names(NamedTuple):
@@ -85,7 +85,9 @@ def _meant(name: str, read: Iterable[str], present: Iterable[str] = ()) -> str |
     if name in read or ":" in name:
         return None
     word = name.lower()
-    near = [n for n in read if n not in present and abs(len(n) - len(word)) <= _LONGER]
+    near = [
+        n for n in read if n not in present and abs(len(n) - len(word)) <= _MOST_LENGTH_DIFFERENCE
+    ]
     swapped = (n for n in near if sorted(n) == sorted(word))  # two letters swapped
     near = [n for n in near if n[0] == word[:1]]
     return next(swapped, None) or closest(word, near, _CLOSE if len(word) > 3 else _CLOSE_OF_THREE)
