@@ -1,4 +1,4 @@
-"""Types that annotations name."""
+"""Type aliases for annotations."""
 
 from __future__ import annotations
 

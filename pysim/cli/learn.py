@@ -52,7 +52,9 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
         problem = "exists; --resume goes on learning it, --overwrite starts anew"
         raise PysimError(str(output), problem)
     if options.resume and not checkpoint.is_file():
-        raise PysimError(str(checkpoint), "is missing, from which --resume goes on; start anew")
+        raise PysimError(
+            str(checkpoint), "is missing, and --resume needs it; start anew without --resume"
+        )
     if _learn(path, output, checkpoint, options):
         remedy = f"pysim learn {path} -o {output} --resume goes on"
         print_message("interrupted", f"{output} holds what was learned; {remedy}")

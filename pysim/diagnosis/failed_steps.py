@@ -43,7 +43,7 @@ def explain(failure: Failure) -> Exception:
     if failure.why == Status.BLURRED:
         return _too_fine(failure)
     if failure.why == Status.UNDERFLOW:
-        return _too_short(failure)
+        return _underflow_error(failure)
     if find_integrator(scene.settings.integrator).contacts:
         return _stop_of_convex_steps(failure)
     return _stop_of_fixed_steps(failure)
@@ -224,7 +224,7 @@ def _stop_of_convex_steps(failure: Failure) -> SimulationError:
 # ------------------------------------------------------------------------------------------ steps of adapted size
 
 
-def _too_short(failure: Failure) -> SimulationError:
+def _underflow_error(failure: Failure) -> SimulationError:
     """Return the error of a step that underflowed."""
     scene, at, time, step = failure.scene, failure.state, failure.t, failure.step
     numbers, worst, (q, v) = failure.numbers, failure.worst, (at.q, at.v)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysim.joints.invariants import FAULT_OF_PYSIM, Fault
 from pysim.joints.motion_derivatives import force_derivative_nodes, motion_derivatives
-from pysim.joints.motion_evaluation import place, rates
+from pysim.joints.motion_evaluation import method_location, rates
 from pysim.tracing.evaluation import evaluate, rate
 from pysim.typing import Array
 
@@ -35,7 +35,7 @@ def derivative_faults(probed: Probe, traced: Traced) -> Iterator[Fault]:
         error = np.abs(given - other).max(axis=0) / np.maximum(1.0, np.abs(other).max(axis=0))
         bad = np.asarray(~np.isfinite(given).all(axis=0))
         worst = int(np.argmax(np.where(bad, np.inf, np.nan_to_num(error))))
-        where = f"at {probed.describe_state(int(at[worst]))} ({place(probed.numbers)})"
+        where = f"at {probed.describe_state(int(at[worst]))} ({method_location(probed.numbers)})"
         if bad[worst]:
             problem = f"its {name} is not finite {where}"
             yield Fault("derivatives", problem, "set limits that exclude it, or smooth the formula")

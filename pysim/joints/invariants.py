@@ -16,7 +16,7 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.coordinate_ranges import ANYWHERE, bounds, describe_state, probes
-from pysim.joints.motion_evaluation import CallbackNumbers, TracedNumbers, place
+from pysim.joints.motion_evaluation import CallbackNumbers, TracedNumbers, method_location
 from pysim.joints.pose_continuity import largest_jump
 from pysim.tracing.author_code import breaking_line
 from pysim.typing import Array
@@ -115,9 +115,7 @@ def jumps(
     if jump is None:
         return []
     state, size = jump
-    problem = (
-        f"its pose is discontinuous at {state}, where it changes by {size:.3g} ({place(numbers)})"
-    )
+    problem = f"its pose is discontinuous at {state}, where it changes by {size:.3g} ({method_location(numbers)})"
     return [
         Fault(
             "jumps", problem, "make placement continuous, or set limits that exclude this position"
@@ -181,21 +179,19 @@ def _rigid(probed: Probe) -> Fault | None:
     R = X[:, :3, :3]
     error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
     worst = int(np.argmax(error))
-    at = f"at {probed.describe_state(int(probed.at_finite[worst]))} ({place(probed.numbers)})"
+    at = f"at {probed.describe_state(int(probed.at_finite[worst]))} ({method_location(probed.numbers)})"
     if error[worst] > ROTATION_TOLERANCE:
         problem = f"its rotation is not orthonormal, |RᵀR − 1| = {error[worst]:.3g} {at}"
         return Fault("rigid", problem, "make it of Pose.rotate_x, rotate_y, rotate_z and rotate")
     mirrored = np.flatnonzero(np.linalg.det(R) < 0)
     if len(mirrored):
-        at = f"at {probed.describe_state(int(probed.at_finite[mirrored[0]]))} ({place(probed.numbers)})"
+        at = f"at {probed.describe_state(int(probed.at_finite[mirrored[0]]))} ({method_location(probed.numbers)})"
         problem = f"its rotation is a reflection, det R = −1 {at}"
         return Fault("rigid", problem, "reverse one axis")
     below = np.abs(X[:, 3] - [0, 0, 0, 1]).max(axis=1)
     if below.max() > 0:
         row = X[int(np.argmax(below)), 3].tolist()
-        problem = (
-            f"the last row of its poses must be 0, 0, 0, 1, got {row} ({place(probed.numbers)})"
-        )
+        problem = f"the last row of its poses must be 0, 0, 0, 1, got {row} ({method_location(probed.numbers)})"
         return Fault("rigid", problem, "start from np.tile(np.eye(4), (len(q), 1, 1))")
     return None
 
@@ -239,7 +235,7 @@ def _compared(
     if error[worst] <= probed.numbers.tolerance:
         return None
     state = probed.describe_state(int(probed.at_finite[worst]))
-    problem = f"its {symbol} differs from {what} by {error[worst]:.3g} at {state} ({place(probed.numbers)})"
+    problem = f"its {symbol} differs from {what} by {error[worst]:.3g} at {state} ({method_location(probed.numbers)})"
     return Fault(law, problem, remedy)
 
 
@@ -254,7 +250,7 @@ def _rank(probed: Probe) -> Fault | None:
     rank = int(np.sum(np.linalg.svd(directions, compute_uv=False) > FULL_RANK))
     if rank == coordinates.nv:
         return None
-    at = f"at the start, {probed.describe_state(0)} ({place(probed.numbers)})"
+    at = f"at the start, {probed.describe_state(0)} ({method_location(probed.numbers)})"
     remedy = "let the joint start elsewhere, or leave the coordinate out"
     if idle.any():
         first = int(np.argmax(idle))
@@ -291,7 +287,7 @@ def _alone(probed: Probe) -> Fault | None:
         if error > ROTATION_TOLERANCE:
             problem = (
                 f"its pose at {probed.describe_state(k)} differs by {error:.3g} when that state is evaluated alone "
-                f"({place(probed.numbers)})"
+                f"({method_location(probed.numbers)})"
             )
             return Fault("alone", problem, "compute row k from q[k] only, as with q[:, 0]")
     return None

@@ -160,6 +160,6 @@ def rates(coordinates: Coordinates, q: Array, v: Array) -> Array:
     return q_dot
 
 
-def place(numbers: MotionNumbers) -> str:
-    """Return the place of the author's method that defines the motion."""
+def method_location(numbers: MotionNumbers) -> str:
+    """Return `file:line` and name of the author's method that defines the motion."""
     return method_place(numbers.joint, numbers.method)

@@ -25,7 +25,7 @@ from pysim.joints.coordinate_ranges import limits_of, start_of
 from pysim.joints.derivative_check import derivative_faults
 from pysim.joints.invariants import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
 from pysim.joints.lowering import Lowered, lower
-from pysim.joints.motion_evaluation import TracedNumbers, place
+from pysim.joints.motion_evaluation import TracedNumbers, method_location
 from pysim.joints.plugin import Joint
 from pysim.joints.trace import trace
 from pysim.tracing.author_code import call, defined_at
@@ -116,7 +116,7 @@ def _cover(probed: Probe) -> Iterator[Fault]:
         if error[worst] > EXACT:
             problem = (
                 f"its pose differs by {error[worst]:.3g} between {part.name!r} and its negative, "
-                f"which are one rotation, at {probed.describe_state(worst)} ({place(probed.numbers)})"
+                f"which are one rotation, at {probed.describe_state(worst)} ({method_location(probed.numbers)})"
             )
             yield Fault("cover", problem, "use Pose.rotate_quaternion, or products of two elements")
 
@@ -145,7 +145,7 @@ def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
     yield from _folded(found, traced)
     again = trace(found.numbers.joint).program()
     if again != traced.program():
-        problem = f"two traces of it record different programs ({place(found.numbers)})"
+        problem = f"two traces of it record different programs ({method_location(found.numbers)})"
         remedy = "let placement depend on q and the fields only, not on time, random numbers or stored values"
         yield Fault("repeats", problem, remedy)
     yield from derivative_faults(found, traced)
@@ -204,7 +204,7 @@ def _plain(probed: Probe) -> Iterator[Fault]:
         if not error <= EXACT:
             problem = (
                 f"its recorded program differs from placement called with plain numbers by {error:.3g} "
-                f"at {probed.describe_state(int(k))} ({place(numbers)})"
+                f"at {probed.describe_state(int(k))} ({method_location(numbers)})"
             )
             yield Fault("plain", problem, "compute the same for symbolic and plain numbers")
             return

@@ -120,17 +120,17 @@ def nearest(
         if np.abs(step).max(initial=0.0) < _SHORTEST_SLIDE:
             break
         step *= min(1.0, _LONGEST_STEP / np.abs(step).max())
-        nearer = _slid(model, start, iterate, step, free)
+        nearer = _slide_to_start(model, start, iterate, step, free)
         if nearer is None:
             break
         iterate = nearer
     return iterate
 
 
-def _slid(
+def _slide_to_start(
     model: Model, start: Array, found: ClosureIterate, step: Array, free: NDArray[np.intp]
 ) -> ClosureIterate | None:
-    """Closed, nearer to the start and less than two steps from `found`; the step is halved until it is."""
+    """Return a closed iterate nearer to the start, at a step halved until it is found; None if there is none."""
     for scale in 0.5 ** np.arange(6):
         q = model.integrate(found.q, scale * step)
         there = descend(model, q, found.at.loop_q, free)

@@ -66,7 +66,7 @@ def drive_loads(
             sums[drive.joint].add(drive.name, drive.coordinate, force, 0.0, is_known=True)
     sources = {block.name: block for block in blocks if block.kind == "signal"}
     for block in blocks:
-        places = [_place(name, sums) for name in block.coordinates]
+        places = [_coordinate_of(name, sums) for name in block.coordinates]
         if block.kind == "actuator" and any(places):
             servo = _Drive(block, places, sums, sources, duration)
             for place, force, resisting in zip(places, *servo.load(), strict=True):
@@ -129,7 +129,7 @@ class _Sum:
         return DriveLoad(force, known, damping, tuple(self.drives))
 
 
-def _place(name: str, joints: Mapping[str, Any]) -> tuple[str, int] | None:
+def _coordinate_of(name: str, joints: Mapping[str, Any]) -> tuple[str, int] | None:
     """Return the name of a joint, if it is one of these, and the number of a coordinate."""
     if name in joints:
         return name, 0

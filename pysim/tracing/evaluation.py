@@ -85,7 +85,7 @@ class _Equation:
 
     def __init__(self, tape: Tape, node: Node, values: _Values, inputs: Columns) -> None:
         self._tape, self._node, self._values, self._inputs = tape, node, values, inputs
-        self._body = [k for k in tape.body(tape.place(node)) if k != node.args[0]]
+        self._body = [k for k in tape.body(tape.index_of(node)) if k != node.args[0]]
 
     def solution(self) -> Columns:
         """Return the solution (n,), with its rate if the numbers are complex."""

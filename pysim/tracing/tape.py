@@ -212,7 +212,7 @@ class Tape:
             self.tables += numbers
         return self._table_starts[tuple(numbers)]
 
-    def place(self, node: Node) -> int:
+    def index_of(self, node: Node) -> int:
         """Return the index of a node of this tape."""
         return self._known[node]
 

@@ -144,7 +144,9 @@ def _couplings(model: Model, welded: Collection[str], q: Array) -> Iterator[Coup
             yield replace(coupling, terms=left, offset=offset)
         elif abs(offset) > COUPLING_TOLERANCE:
             problem = f"is violated by {abs(offset):.3g} [m or rad] at these coordinates"
-            raise ModelError(f"coupling {coupling.name!r}", f"{problem}; give others")
+            raise ModelError(
+                f"coupling {coupling.name!r}", f"{problem}; give coordinates that keep it"
+            )
 
 
 def _values(model: Model, welded: Collection[str], q: Array) -> dict[str, float]:

@@ -86,7 +86,7 @@ class Actuated:
             by_place.setdefault(places[name], []).append(name)
         m, found = self.reference.m, {}
         for k in range(m.nactuator):
-            own = by_place.get(self.reference.place("actuators", k), [])
+            own = by_place.get(self.reference.location("actuators", k), [])
             label = self.reference.name("ACTUATOR", k)
             if label in own or own:
                 found[k] = label if label in own else own.pop(0)

@@ -311,7 +311,10 @@ def test_actions_beyond_their_range_are_reported_with_its_place() -> None:
         (["--steps", "0"], "--steps: must be positive, got 0; give 1e6 or more"),
         (["--steps", "inf"], "--steps: must be positive, got inf"),
         (["--threads", "-1"], "--threads: must be 0 or more, got -1; give 0 for all"),
-        (["--resume"], "cart_pole_policy.pt: is missing, from which --resume goes on; start anew"),
+        (
+            ["--resume"],
+            "cart_pole_policy.pt: is missing, and --resume needs it; start anew without --resume",
+        ),
     ],
 )
 def test_wrong_options_are_reported_before_learning(

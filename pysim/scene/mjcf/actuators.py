@@ -99,7 +99,7 @@ class ActuatorReader:
         return f"actuator {self.model.label('ACTUATOR', k)}"
 
     def _where(self, k: int) -> str:
-        return self.model.place(KIND, k)
+        return self.model.location(KIND, k)
 
     def _leave(self, k: int, reason: str) -> None:
         self.omissions.add(KIND, self._item(k), self._where(k), reason)

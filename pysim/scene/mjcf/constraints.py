@@ -59,7 +59,7 @@ class ConstraintReader:
         return name if not name.startswith("#") else f"equality{k + 1}"
 
     def _where(self, k: int) -> str:
-        return self.model.place("equalities", k)
+        return self.model.location("equalities", k)
 
     def _leave(self, k: int, reason: str, *, note: bool = False) -> None:
         add = self.omissions.note if note else self.omissions.add

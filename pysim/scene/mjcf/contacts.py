@@ -145,7 +145,7 @@ class ContactReader:
         x, y, z = map(float, X[:3, 2])
         offset = float(X[:3, 2] @ X[:3, 3])
         margins = {self._find_surface_numbers(k, other).margin for other in self.partners[k]}
-        where, item = self.model.place("geoms", k), f"ground {self.model.label('GEOM', k)}"
+        where, item = self.model.location("geoms", k), f"ground {self.model.label('GEOM', k)}"
         if len(margins) == 1 and (margin := margins.pop()):
             reason = f"is raised by the margin of {margin:g} m at which MuJoCo lets surfaces touch"
             self.omissions.note("margins", item, where, reason)
@@ -181,7 +181,7 @@ class ContactReader:
         for k in range(first, first + count):
             solid = self.shapes.solid(k) if self._collides(k) else None
             if solid is not None:
-                where = self.model.place("geoms", k)
+                where = self.model.location("geoms", k)
                 material = self._material(of_geom(self.m, k))
                 filter_ = self._filter(k)
                 found.append(CollisionSpec(*solid, material, True, where, filter_))
@@ -221,7 +221,7 @@ class ContactReader:
                 if not self._is_combined(surface, k, ground):
                     differs.setdefault(body, k)
         for body, k in sorted(differs.items()):
-            name, where = self.model.bodies[body], self.model.place("geoms", k)
+            name, where = self.model.bodies[body], self.model.location("geoms", k)
             if len(wanted[body]) == 1:
                 surface = _explicit(wanted[body].pop(), self._surface(of_geom(self.m, k)))
                 yield ContactSpec((WORLD, name), replace(surface, where=where), where=where)
@@ -265,7 +265,7 @@ class ContactReader:
 
     def _leave(self, k: int, reason: str, kind: str = "shapes") -> None:
         item = f"geom {self.model.label('GEOM', k)} of {self.model.bodies[self.m.geom_bodyid[k]]!r}"
-        self.omissions.add(kind, item, self.model.place("geoms", k), reason)
+        self.omissions.add(kind, item, self.model.location("geoms", k), reason)
 
 
 def _explicit(surface: SurfaceSpec, own: SurfaceSpec) -> SurfaceSpec:

@@ -25,7 +25,7 @@ def compensating_forces(model: MujocoModel) -> list[ForceSpec]:
         load = -float(m.body_gravcomp[k]) * float(m.body_mass[k]) * m.opt.gravity
         if load.any():
             parameters = {"load": tuple(map(float, load))}
-            name, where = f"{model.bodies[k]} gravcomp", model.place("bodies", k)
+            name, where = f"{model.bodies[k]} gravcomp", model.location("bodies", k)
             at = translation(m.body_ipos[k])
             forces.append(
                 ForceSpec(

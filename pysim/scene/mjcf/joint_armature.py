@@ -22,7 +22,7 @@ def reflected(model: MujocoModel, omissions: Omissions) -> tuple[Array, Array]:
     for k in map(
         int, np.flatnonzero((m.actuator_armature != 0) | (m.actuator_damping != 0) | higher)
     ):
-        where, item = model.place("actuators", k), f"actuator {model.label('ACTUATOR', k)}"
+        where, item = model.location("actuators", k), f"actuator {model.label('ACTUATOR', k)}"
         joint = _scalar_joint(model, k)
         if joint is None:
             reason = "has an armature or damping of something other than a hinge or slide, which is left out"

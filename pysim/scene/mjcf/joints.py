@@ -45,7 +45,7 @@ class JointReader:
         """Return the massless bodies and the joints between a body's parent and the body."""
         m, name = self.m, self.model.bodies[body]
         parent = self.model.bodies[m.body_parentid[body]]
-        at, where = self.model.body_pose(body), self.model.place("bodies", body)
+        at, where = self.model.body_pose(body), self.model.location("bodies", body)
         first, count = m.body_jntadr[body], m.body_jntnum[body]
         if not count:
             label = self.model.joint_names.unique(f"{name}_fixed")
@@ -75,7 +75,7 @@ class JointReader:
 
     def _joint(self, k: int, parent: str, child: str, at: Array) -> JointSpec:
         m, kind = self.m, int(self.m.jnt_type[k])
-        where = self.model.place("joints", k)
+        where = self.model.location("joints", k)
         joint = plain_joint(self.model.joints[k], _TYPES[kind], parent, child, at, where)
         first = m.jnt_qposadr[k]
         n = len(joint.start_q)

@@ -98,8 +98,8 @@ class MujocoModel:
             self._elements[kind] = {item.id: item for item in getattr(self.spec, kind)}
         return self._elements[kind].get(index)
 
-    def place(self, kind: str, index: int) -> str:
-        """Return the place of an element; of the file if its line is unknown, as in included files."""
+    def location(self, kind: str, index: int) -> str:
+        """Return `file:line` of an element; `file` if its line is unknown, as in included files."""
         line = re.search(r"line ([1-9]\d*)", getattr(self.element(kind, index), "info", None) or "")
         return f"{self.path}:{line.group(1)}" if line else str(self.path)
 

@@ -127,7 +127,7 @@ def _tree(
         joints.append(plain_joint(label, "fixed", WORLD, name, np.eye(4), where))
     for i in range(1, model.m.nbody):
         between, chain = joint_reader.read(i)
-        where = model.place("bodies", i)
+        where = model.location("bodies", i)
         bodies += [*between, BodySpec(model.bodies[i], _theta(model, i), shapes.read(i), where)]
         joints += chain
     return bodies, joints
@@ -148,7 +148,7 @@ def _frames(model: MujocoModel) -> dict[int, FrameSpec]:
         if name.startswith("#"):
             continue
         body = model.bodies[model.m.site_bodyid[k]]
-        where = model.place("sites", k)
+        where = model.location("sites", k)
         found[k] = FrameSpec(model.places.unique(name), body, model.site_pose(k), where)
     return found
 
@@ -161,7 +161,7 @@ def _keyframes(model: MujocoModel, actuators: ActuatorReader) -> list[KeyframeSp
             *state_by_joint(model, m.key_qpos[k], m.key_qvel[k]),
             commands=actuators.commands(m.key_ctrl[k]),
             activations=actuators.activations(m.key_act[k]),
-            where=model.place("keys", k),
+            where=model.location("keys", k),
         )
         for k in range(m.nkey)
     ]

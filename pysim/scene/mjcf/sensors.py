@@ -61,11 +61,11 @@ class SensorReader:
             keys = self._keys(k)
             if isinstance(keys, str):
                 item = f"sensor {self.model.label('SENSOR', k)}"
-                self.omissions.note(KIND, item, self.model.place(KIND, k), keys)
+                self.omissions.note(KIND, item, self.model.location(KIND, k), keys)
                 continue
             label = self.model.name("SENSOR", k)
             name = self.names.unique(f"sensor{k + 1}" if label.startswith("#") else label)
-            blocks.append(BlockSpec("sensor", name, where=self.model.place(KIND, k), **keys))
+            blocks.append(BlockSpec("sensor", name, where=self.model.location(KIND, k), **keys))
         return blocks
 
     def _keys(self, k: int) -> dict[str, Any] | str:
@@ -129,7 +129,7 @@ class SensorReader:
         if not self._holds_body(site):
             item = f"sensor {self.model.label('SENSOR', k)}"
             reason = "counts all contacts of its body, in MuJoCo those inside of its site"
-            self.omissions.note(KIND, item, self.model.place(KIND, k), reason)
+            self.omissions.note(KIND, item, self.model.location(KIND, k), reason)
         frame, at = self._frame(int(self.model.mj.mjtObj.mjOBJ_SITE), site)
         return {"type": "contact", "frame": frame, "at": at}
 

@@ -104,5 +104,5 @@ class ShapeReader:
     def _leave(self, k: int, reason: str) -> None:
         body = self.model.bodies[self.m.geom_bodyid[k]]
         item = f"geom {self.model.label('GEOM', k)} of {body!r}"
-        where = self.model.place("geoms", k)
+        where = self.model.location("geoms", k)
         self.omissions.add("shapes", item, where, reason)

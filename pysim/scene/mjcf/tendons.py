@@ -122,7 +122,7 @@ class TendonReader:
                 self._leave(k, f"has polynomial {word} of higher order, which is left out")
         if not (stiffness or damping or limited):
             reason = "is not read: it exerts no force of its own"
-            self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
+            self.omissions.note(KIND, self._item(k), self.model.location(KIND, k), reason)
             return []
         course = course_of(self.model, k)
         if course.obstacle:
@@ -130,7 +130,7 @@ class TendonReader:
             return []
         if course.is_rigid:
             reason = "is not read: it lies on one rigid body"
-            self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
+            self.omissions.note(KIND, self._item(k), self.model.location(KIND, k), reason)
             return []
         acts, forces = course.keys, []
         if stiffness or damping:
@@ -178,11 +178,11 @@ class TendonReader:
             path=acts.get("path", ()),
             coordinates=acts.get("coordinates", ()),
             parameters=parameters,
-            where=self.model.place(KIND, k),
+            where=self.model.location(KIND, k),
         )
 
     def _item(self, k: int) -> str:
         return f"tendon {self.model.label('TENDON', k)}"
 
     def _leave(self, k: int, reason: str) -> None:
-        self.omissions.add(KIND, self._item(k), self.model.place(KIND, k), reason)
+        self.omissions.add(KIND, self._item(k), self.model.location(KIND, k), reason)

@@ -22,7 +22,7 @@ def reject_deformable(model: MujocoModel) -> None:
         SceneError: there is one.
     """
     if model.m.nflex:
-        where = model.place("flexes", 0)
+        where = model.location("flexes", 0)
         name = model.name("FLEX", 0)
         problem = f"flex {name!r} is a deformable body; pysim simulates rigid bodies, remove it"
         raise SceneError(where, problem)
@@ -41,7 +41,7 @@ def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
     """Report what exerts forces: fluids, motion capture, engine plugins."""
     m, where = model.m, str(model.path)
     for k in map(int, np.flatnonzero(m.body_mocapid >= 0)):
-        place = model.place("bodies", k)
+        place = model.location("bodies", k)
         reason = "is fixed: motion capture moves no bodies in pysim"
         omissions.add("mocap bodies", f"body {model.bodies[k]!r}", place, reason)
     if m.opt.density or m.opt.viscosity:
@@ -63,6 +63,6 @@ def _listed(
     elements: str,
 ) -> None:
     for k in indices:
-        place = model.place(elements, k)
+        place = model.location(elements, k)
         item = f"{kind.removesuffix('s')} {model.label(object_type, k)}"
         omissions.note(kind, item, place, "is not read")

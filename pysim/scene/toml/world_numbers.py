@@ -67,7 +67,7 @@ class WorldNumbers:
             if path[0] == EXPRESSIONS and len(path) == 2 and not isinstance(numbers, list):
                 parameters[str(path[1])] = numbers
             else:
-                changes[self._place(path, numbers)] = numbers
+                changes[self._table_path(path, numbers)] = numbers
         if parameters:
             changes |= self._evaluated(parameters)
         return changes
@@ -92,12 +92,12 @@ class WorldNumbers:
                 if not is_plausible(path, number):
                     raise UnlikeWorldError
             elif path[0] == GRAVITY or path[0] in self._tables:
-                found[self._place(path, number)] = number
+                found[self._table_path(path, number)] = number
             elif repr(value_at(self._read.values, path)) != repr(number):
                 raise UnlikeWorldError
         return found
 
-    def _place(self, path: Steps, numbers: Numbers) -> Steps:
+    def _table_path(self, path: Steps, numbers: Numbers) -> Steps:
         """Return the path in the tables of a key of the file; those of plugins have tables of their own."""
         if path not in self._places:
             self._places[path] = self._first_at(path)

@@ -26,7 +26,7 @@ class Plane(Table):
     offset: float = key(0.0, "m", "distance of the plane from the world's origin, along the normal")
 
 
-def _place(value: object) -> object:
+def _checked_value(value: object) -> object:
     """Reject what is neither a finite number nor the name of a limit."""
     if value in (*_LIMITS, None):
         return value
@@ -43,7 +43,7 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     coordinate: CoordinateOf = key(0, "", "coordinate of the joint, by name or by index from 0")
     at: Annotated[
         float | str | None,
-        BeforeValidator(_place),
+        BeforeValidator(_checked_value),
         WithJsonSchema({"anyOf": [{"type": "number"}, TEXT_NUMBER, {"enum": [*_LIMITS]}]}),
     ] = key(None, "m or rad", 'value of the coordinate at the event: a number, "lower" or "upper"')
     body: WatchedName | None = key(
