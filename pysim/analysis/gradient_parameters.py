@@ -9,7 +9,7 @@ import numpy as np
 from pysim.errors import SimulationError
 from pysim.mechanism.model_numbers import Table
 from pysim.typing import Array
-from pysim.worlds.parameter_paths import ParameterPaths
+from pysim.worlds.parameters.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -101,7 +101,7 @@ def check(scene: str, /, *, options: CheckOptions = CheckOptions()) -> int:
     scene
         Scene (.toml) or model of another program (.urdf, …), a path or package://NAME/path.
     """
-    from pysim.cli.check import check_scene  # noqa: PLC0415
+    from pysim.cli.checks.command import check_scene  # noqa: PLC0415
 
     return check_scene(existing(scene, options.package_dirs), options)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.scene.toml.records.environment_table import Randomise
-    from pysim.worlds.world_parameters import WorldParameters
+    from pysim.worlds.parameters.world_parameters import WorldParameters
 
 NUMBERS = 1 << 10  # use of the draws of the first table
 WORDS = ("scale", "add", "value")

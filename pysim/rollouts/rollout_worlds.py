@@ -9,9 +9,9 @@ import numpy as np
 
 from pysim.errors import SimulationError
 from pysim.typing import Array
+from pysim.worlds.parameters.varied_numbers import alike
+from pysim.worlds.parameters.world_parameters import WorldParameters
 from pysim.worlds.saved_worlds import save_worlds
-from pysim.worlds.varied_numbers import alike
-from pysim.worlds.world_parameters import WorldParameters
 from pysim.worlds.world_records import WorldRecords
 
 if TYPE_CHECKING:

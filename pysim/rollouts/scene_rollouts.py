@@ -39,7 +39,7 @@ from pysim.rollouts.rollout_worlds import saved_groups
 from pysim.rollouts.starts import worlds_at_start
 from pysim.worlds.failed_worlds import failed_world, report_lost
 from pysim.worlds.loading import Scene
-from pysim.worlds.varied_numbers import check_alike
+from pysim.worlds.parameters.varied_numbers import check_alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from pysim.rollouts.request import requested_numbers
 from pysim.rollouts.rollout_worlds import RolloutWorlds, grouped_worlds, groups_saved
 from pysim.typing import Array
 from pysim.worlds.failure import Status
+from pysim.worlds.parameters.world_parameters import WorldParameters
 from pysim.worlds.saved_worlds import load_worlds, number_saved
-from pysim.worlds.world_parameters import WorldParameters
 
 if TYPE_CHECKING:
     from pysim.rollouts.request import Request

@@ -17,7 +17,7 @@ from pysim.errors import SimulationError, did_you_mean
 from pysim.inertia import theta_to_packed
 from pysim.simulation.worlds import Worlds
 from pysim.worlds.impacts import has_impacts
-from pysim.worlds.parameter_units import bounds_of, labels_of, unit_of
+from pysim.worlds.parameters.parameter_units import bounds_of, labels_of, unit_of
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.signal_runs import start_numbers
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pysim.elements.graph_types import RecordedSignal
     from pysim.worlds.loading import Scene
-    from pysim.worlds.number_program import NumberProgram
+    from pysim.worlds.parameters.number_program import NumberProgram
 
 
 @dataclass(frozen=True)

@@ -47,11 +47,11 @@ from pysim.worlds.contact_report import pair_sums, reported_points
 from pysim.worlds.failed_worlds import failed_world
 from pysim.worlds.failure import Status
 from pysim.worlds.loading import Scene
+from pysim.worlds.parameters.varied_numbers import check_alike
+from pysim.worlds.parameters.world_parameters import WorldParameters
 from pysim.worlds.saved_worlds import controllers_of, load_parts, load_worlds, save_worlds
 from pysim.worlds.selections import Selections
-from pysim.worlds.varied_numbers import check_alike
 from pysim.worlds.world_inputs import Inputs
-from pysim.worlds.world_parameters import WorldParameters
 from pysim.worlds.world_records import WorldRecords
 from pysim.worlds.world_rows import WorldRows, rows_of_steps
 from pysim.worlds.world_signals import Signals

@@ -14,7 +14,7 @@ from pysim.worlds.failure import Status
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.worlds.world_parameters import WorldParameters
+    from pysim.worlds.parameters.world_parameters import WorldParameters
     from pysim.worlds.world_records import WorldRecords
 
     Selection = NDArray[np.int32] | None

@@ -24,12 +24,12 @@ from pysim.worlds.engine_worlds import engine_worlds
 from pysim.worlds.event_answers import answer_events
 from pysim.worlds.failure import Failure, Status
 from pysim.worlds.impacts import Impacts, has_impacts, impact_events
+from pysim.worlds.parameters.varied_numbers import SceneNumbers, VariedNumbers, numbers_together
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.python_steps import PythonSteps
 from pysim.worlds.record_blocks import RecordBlocks
 from pysim.worlds.segment import EventOccurrence
 from pysim.worlds.single_precision import check_single_precision
-from pysim.worlds.varied_numbers import SceneNumbers, VariedNumbers, numbers_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pysim import _engine
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
-    from pysim.worlds.world_parameters import WorldParameters
+    from pysim.worlds.parameters.world_parameters import WorldParameters
 
     Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
 

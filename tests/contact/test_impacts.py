@@ -579,7 +579,7 @@ def test_file_keeps_impacts_and_the_scene_its_law(tmp_path: Path) -> None:
 def test_check_prints_the_restitution_and_the_time_of_contact(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pysim.cli.check import check_scene
+    from pysim.cli.checks.command import check_scene
 
     scene = scene_of(tmp_path, ball("{ xyz = [0, 0, 0.3] }") + GROUND, surface=restitution(0.25))
     text = Path(scene.spec.path).read_text("utf-8").replace("step = 1.0\n", "")

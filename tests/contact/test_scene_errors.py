@@ -379,7 +379,7 @@ def test_a_scene_at_rest_warns_of_nothing(tmp_path: Path) -> None:
 def test_check_prints_the_law_of_every_pair(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pysim.cli.check import check_scene
+    from pysim.cli.checks.command import check_scene
 
     check_scene(write(tmp_path, SCENE))
     shown = capsys.readouterr().out

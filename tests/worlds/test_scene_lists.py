@@ -12,7 +12,7 @@ import pytest
 import pysim
 from pysim.errors import SimulationError
 from pysim.rollouts.result import Rollout
-from pysim.worlds.varied_numbers import alike
+from pysim.worlds.parameters.varied_numbers import alike
 
 SCENES = Path(__file__).parents[2] / "scenes"
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")

@@ -20,7 +20,7 @@ import pysim
 from pysim.errors import PysimError
 from pysim.scene.toml import reader, world_specs
 from pysim.worlds.loading import SceneCompiler
-from pysim.worlds.varied_numbers import numbers_of
+from pysim.worlds.parameters.varied_numbers import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

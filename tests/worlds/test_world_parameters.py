@@ -18,7 +18,7 @@ import pysim
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.typing import Array
-from pysim.worlds.parameter_paths import ParameterPaths
+from pysim.worlds.parameters.parameter_paths import ParameterPaths
 
 SCENES = Path(__file__).parents[2] / "scenes"
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")

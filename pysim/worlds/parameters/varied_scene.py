@@ -16,10 +16,10 @@ from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers
 from pysim.scene.spec import with_fields
 from pysim.typing import Array
-from pysim.worlds.element_fields import ElementFields, with_elements
 from pysim.worlds.loading import compile_scene
-from pysim.worlds.parameter_paths import ParameterPaths
-from pysim.worlds.varied_numbers import numbers_of
+from pysim.worlds.parameters.element_fields import ElementFields, with_elements
+from pysim.worlds.parameters.parameter_paths import ParameterPaths
+from pysim.worlds.parameters.varied_numbers import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ContactsSpec, SceneSpec
     from pysim.worlds.loading import Scene
-    from pysim.worlds.parameter_paths import Parameter
+    from pysim.worlds.parameters.parameter_paths import Parameter
 
 _LAW = [k for k, name in enumerate(NUMBERS) if name != "exponent"]  # worlds share that
 

@@ -19,11 +19,11 @@ import numpy as np
 from pysim.errors import SimulationError
 from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
-from pysim.worlds.element_fields import check_field
-from pysim.worlds.number_program import number_program
-from pysim.worlds.parameter_paths import ParameterPaths
-from pysim.worlds.varied_numbers import digest_of, numbers_of
-from pysim.worlds.varied_scene import VariedScene
+from pysim.worlds.parameters.element_fields import check_field
+from pysim.worlds.parameters.number_program import number_program
+from pysim.worlds.parameters.parameter_paths import ParameterPaths
+from pysim.worlds.parameters.varied_numbers import digest_of, numbers_of
+from pysim.worlds.parameters.varied_scene import VariedScene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from pysim.mechanism.model_numbers import ModelNumbers
     from pysim.worlds.loading import Scene
-    from pysim.worlds.number_program import NumberProgram
-    from pysim.worlds.parameter_paths import Parameter
+    from pysim.worlds.parameters.number_program import NumberProgram
+    from pysim.worlds.parameters.parameter_paths import Parameter
     from pysim.worlds.world_records import WorldRecords
 
 

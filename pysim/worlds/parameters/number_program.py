@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pysim._engine import Program
     from pysim.typing import Array
-    from pysim.worlds.parameter_paths import Parameter
-    from pysim.worlds.varied_scene import VariedScene
+    from pysim.worlds.parameters.parameter_paths import Parameter
+    from pysim.worlds.parameters.varied_scene import VariedScene
 
 
 class NumberProgram(NamedTuple):

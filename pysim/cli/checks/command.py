@@ -12,25 +12,25 @@ import numpy as np
 from pysim.analysis.file_check import find_faults, find_notes
 from pysim.analysis.linearization import linearize
 from pysim.analysis.ranges_of_motion import ranges_of_motion
-from pysim.cli.contact_table import print_contacts
-from pysim.cli.doctor import (
+from pysim.cli.checks.contact_table import print_contacts
+from pysim.cli.checks.doctor import (
     DOUBTFUL,
     print_findings,
     print_report,
     print_tree,
 )
-from pysim.cli.environment_check import (
+from pysim.cli.checks.environment_check import (
     checked_environment,
     environment_report,
     print_environment,
     trial_findings,
 )
-from pysim.cli.linear_modes import print_linear
+from pysim.cli.checks.linear_modes import print_linear
+from pysim.cli.checks.ranges import overlap_findings, print_ranges
+from pysim.cli.checks.step_advice import print_step
 from pysim.cli.messages import notes_as_lines, print_columns, print_line
 from pysim.cli.options import CheckOptions
-from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
-from pysim.cli.step_advice import print_step
 from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.diagnosis.stability import step_bounds
 from pysim.diagnosis.start_checks import mobility_at_start

@@ -18,7 +18,7 @@ from pysim.integrators import find_integrator
 from pysim.scene.spec import PER_COORDINATE, SurfaceSpec
 from pysim.scene.toml.overrides import path_words
 from pysim.typing import Array
-from pysim.worlds.element_fields import (
+from pysim.worlds.parameters.element_fields import (
     ELEMENTS,
     element_field,
     element_keys,
