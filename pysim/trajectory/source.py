@@ -59,13 +59,20 @@ class RecordedRun(Source):
             if self.column not in velocities:
                 return [pieces(run.t, q, "natural")]
             k = velocities.index(self.column)
+            self._check_finite(run.a[:, k])
             return [hermite(run.t, q, run.v[:, k], run.a[:, k])]
         if self.column.startswith("v.") and self.column[2:] in velocities:
             v = run.v[:, velocities.index(self.column[2:])]
             return [pieces(run.t, v, "natural")]
         if self.column in run.signals:
             values = np.atleast_2d(run.signals[self.column].T)
+            self._check_finite(values)
             return [pieces(run.t, row, "natural") for row in values]
         known = [*coordinates, *run.signals, *(f"v.{name}" for name in velocities)]
         problem = f"has no coordinate, velocity or signal {self.column!r}"
         raise PysimError(self.file, f"{problem}{did_you_mean(self.column, known)}")
+
+    def _check_finite(self, values: Array) -> None:
+        if not np.isfinite(values).all():
+            problem = f"{self.column!r} has infinite values, between which there is no curve"
+            raise PysimError(self.file, f"{problem}; take a run or a signal without")

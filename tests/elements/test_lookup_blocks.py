@@ -79,6 +79,7 @@ def test_a_map_of_two_signals_from_lists_and_from_a_file(tmp_path):
     [
         ("lookup", {"x": [0.0, 0.0], "values": [1.0, 2.0]}, "x: must be two or more numbers"),
         ("lookup", {"x": X, "values": [1.0]}, "values: must have one number for each x, got 1"),
+        ("lookup", {"x": X, "values": [*X[1:], np.inf]}, "values: and x must be finite"),
         ("lookup", {"x": X, "values": X, "interpolation": "linaer"}, "did you mean 'linear'"),
         ("lookup", {"file": "missing.csv"}, "there is no file"),
         ("lookup_2d", {"x": X, "y": Y, "values": MAP[:2]}, "must have 3 rows of 4 numbers"),

@@ -152,6 +152,17 @@ def test_a_recorded_run_does_not_reach_beyond_its_end(tmp_path):
         scene_of(tmp_path, wrong + simulation("rk4", duration=1.0))
 
 
+def test_a_recorded_run_whose_accelerations_overflow_is_rejected(tmp_path, monkeypatch):
+    run = recorded(tmp_path)
+    run.a[3] = np.inf
+    monkeypatch.setattr("pysim.trajectory.source.load_trajectory", lambda _: run)
+    text = disc() + table(
+        "signal", name="past", type="trajectory", file="run.h5", column="x", unit="m"
+    )
+    with pytest.raises(PysimError, match=r"run.h5: 'x' has infinite values"):
+        scene_of(tmp_path, text + simulation("rk4", duration=1.0))
+
+
 END_SLOPES = {
     "one parabola through three points": ("not_a_knot", [1.0, 4.0, 2.0]),
     "flat where the end formula has the other sign": ("pchip", [0.0, 0.1, 3.0]),

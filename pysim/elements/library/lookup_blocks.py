@@ -64,6 +64,8 @@ class Lookup(_Lookup):
         if x.shape != values.shape:
             problem = f"must have one number for each x, got {len(values)} for {len(x)}"
             raise PysimError("values", f"{problem}; write as many")
+        if not (np.isfinite(x).all() and np.isfinite(values).all()):
+            raise PysimError("values", "and x must be finite; remove nan and inf")
 
     @cached_property
     def _points(self) -> tuple[Array, Array]:
