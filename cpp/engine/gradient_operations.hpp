@@ -99,7 +99,7 @@ struct PullSteps {
       int count;
       S* packs;
     };
-    static constexpr int parts = 10;
+    static constexpr int parts = 11;
     using Sums = stepping::ParameterCotangents<S>;
 
     /// The parts, with `total` packs one after the other; the product takes the memory behind them.
@@ -113,6 +113,7 @@ struct PullSteps {
                                      rows.turnings,
                                      rows.coordinates,
                                      rows.signals,
+                                     rows.scheme,
                                      rows.theta,
                                      rows.laws,
                                      rows.numbers,
@@ -123,6 +124,7 @@ struct PullSteps {
                                  3 * contacts_.turning_points,
                                  contacts_.coordinates,
                                  signals,
+                                 rows.scheme == nullptr ? 0 : batch_.carried,
                                  rows.theta == nullptr ? 0 : 10 * model_.bodies,
                                  rows.laws == nullptr ? 0 : Sums::per_law * contacts_.pairs,
                                  batch_.varied == nullptr ? 0 : batch_.varied->count,
@@ -143,9 +145,9 @@ struct PullSteps {
     void pull_rows(
         Product& product, simd::Mask<S> worlds, const Part (&part)[parts], S* packs, S* before, int total) {
       const auto at = [&](int k) { return part[k].packs; };
-      const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5)};
+      const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5), at(6)};
       const Sums sums = {
-          at(6), at(7), at(8), stepping::SwitchCounts<S>::in(at(9), contacts_.pairs, contacts_.coordinates)};
+          at(7), at(8), at(9), stepping::SwitchCounts<S>::in(at(10), contacts_.pairs, contacts_.coordinates)};
       for (int r = 0; r < batch_.rows; ++r) {
         const std::ptrdiff_t row = first_ * batch_.rows + r;
         const auto stride = [&](const Part& own) { return std::ptrdiff_t{batch_.rows} * own.count; };

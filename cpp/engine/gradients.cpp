@@ -26,14 +26,14 @@ contact::Contacts<double> contacts_of(const Worlds<double>& worlds) {
 std::string scheme_refusal(const Worlds<double>& worlds) {
   const std::string& name = worlds.scheme().integrator;
   const std::string scheme = "integrator = \"" + name + "\"";
-  constexpr const char* explicit_ones[] = {"semi_implicit", "rk2", "rk4"};
-  if (std::find(std::begin(explicit_ones), std::end(explicit_ones), name) == std::end(explicit_ones)) {
+  constexpr const char* differentiated[] = {
+      "semi_implicit", "rk2", "rk4", "implicit_midpoint", "generalized_alpha"};
+  if (std::find(std::begin(differentiated), std::end(differentiated), name) == std::end(differentiated)) {
     return scheme;
   }
   if (worlds.model().view<double>().rows > 0) {
     return "loops, couplings or prescribed motions under " + scheme;
   }
-  if (worlds.has_smooth_contacts()) return "contacts under " + scheme;
   const tree::Signals* const signals = worlds.model().view<double>().signals;
   for (int k = 0; signals != nullptr && k < signals->blocks; ++k) {
     if (signals->block[k].program.after_dynamics) {
@@ -89,6 +89,7 @@ std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds
           {"turnings", three * contacts.turning_points},
           {"coordinates", contacts.coordinates},
           {"signals", signals},
+          {"scheme", worlds.is_convex() ? 0 : worlds.parts().sizes.scheme},
           {"theta", std::ptrdiff_t{10} * view.bodies},
           {"laws", std::ptrdiff_t{constraints::law_numbers} * contacts.pairs},
           {"numbers", worlds.varied(0).count},
@@ -146,7 +147,17 @@ SignalStart signal_start(const std::vector<int>& places, const std::vector<int>&
 }
 
 Cotangents cotangents_in(const std::vector<double*>& parts) {
-  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8], parts[9]};
+  return {parts[0],
+          parts[1],
+          parts[2],
+          parts[3],
+          parts[4],
+          parts[5],
+          parts[6],
+          parts[7],
+          parts[8],
+          parts[9],
+          parts[10]};
 }
 
 void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads) {
@@ -160,6 +171,7 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   call.longest = worlds.scheme().step;
   if (!has_signals(worlds)) call.worlds.signals = nullptr;
   batch.integrator = worlds.integrator();
+  batch.contact_forces = worlds.contact_forces();
   batch.spectral_radius = worlds.scheme().spectral_radius;
   batch.contacts.contacts = contacts_of(worlds);
   batch.contacts.passes = worlds.scheme().passes;
@@ -169,6 +181,7 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   }
   batch.switches = static_cast<int>(
       switch_count(worlds, batch.contacts.contacts.pairs, batch.contacts.contacts.coordinates));
+  batch.carried = worlds.is_convex() ? 0 : worlds.parts().sizes.scheme;
   const tree::VariedNumbers varied = worlds.varied(0);
   batch.varied = varied.count > 0 ? &varied : nullptr;
   run_gradients(worlds.model(), batch, worlds.is_convex(), threads);

@@ -14,6 +14,7 @@ struct Cotangents {
   double* turnings;     ///< (states, turning points, 3) of angular deflections, on the world's axes
   double* coordinates;  ///< (states, coordinates) of deflections of dry friction
   double* signals;      ///< (states, signals)
+  double* scheme;       ///< (states, numbers) that a scheme carries
   double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames; null for none
   double* laws;         ///< (states, pairs, numbers of a law) in the order of ContactLaw; null for none
   double* numbers;      ///< (states, numbers) in which worlds may differ, but those above
@@ -59,6 +60,7 @@ struct GradientBatch : WorldBatch<double> {
   SignalStart start;
   int rows;                                ///< cotangents of a state
   int switches;                            ///< counts of switches of a state
+  int carried;                             ///< numbers of a state that a scheme carries
   const double* solutions;                 ///< (states, contact::solution_numbers); null to solve steps again
   const StepMatrices* matrices = nullptr;  ///< which are made instead; null for none
   const double* readings = nullptr;  ///< (states, readings) cotangents of signals, pulled instead of a step's

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "engine/gradient_operations.hpp"
+#include "stepping/generalized_alpha.hpp"
+#include "stepping/implicit_midpoint.hpp"
+#include "stepping/rattle.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/scheme_product.hpp"
 #include "stepping/semi_implicit.hpp"
+#include "stepping/step_halving.hpp"
 
 namespace pysim::engine {
 
@@ -18,41 +22,48 @@ class PulledSchemeSteps {
                     std::ptrdiff_t,
                     const ModelOf<S>& model,
                     const contact::Contacts<typename S::Parameter>&,
-                    const PackOfWorlds<S>&,
+                    const PackOfWorlds<S>& pack,
                     const WorldLanes<S>& lanes,
                     Workspace<S>& w)
       : varied_(batch.varied),
         model_(model),
-        q_(lanes.q),
-        v_(lanes.v),
-        end_q_(take<S>(w, model.reduced_nq)),
-        end_v_(take<S>(w, model.reduced_nv)),
+        carried_(batch.carried),
+        start_{lanes.q, lanes.v, pack.load(batch.call.worlds.scheme, carried_, w)},
+        end_{take<S>(w, model.reduced_nq), take<S>(w, model.reduced_nv), take<S>(w, carried_)},
         held_{model, *batch.actuation, w, lanes.loop_q} {
+    bool jumped[S::width];
+    for (int k = 0; k < S::width; ++k) jumped[k] = batch.call.worlds.jumped[pack.world(k)] != 0;
+    jumped_ = stepping::lanes_of<S>(jumped);
+    held_.spectral_radius = batch.spectral_radius;
     held_.signals = lanes.signals;
     held_.workspace = w;
   }
 
   const stepping::System<S>& system() const { return held_; }
-  const S* end_q() const { return end_q_; }
-  const S* end_v() const { return end_v_; }
+  const S* end_q() const { return end_.q; }
+  const S* end_v() const { return end_.v; }
 
   simd::Mask<S> make(const stepping::StepSegment<S>& segment, Workspace<S> w) {
     stepping::System<S> system = held_.with_own_signals(w);
     system.workspace = w;
-    simd::copy_each<S>(static_cast<const S*>(q_), model_.reduced_nq, end_q_);
-    simd::copy_each<S>(static_cast<const S*>(v_), model_.reduced_nv, end_v_);
-    Scheme::template step<S>(system, segment.time, segment.length, end_q_, end_v_);
-    simd::copy_where<S>(segment.worlds, end_q_, model_.reduced_nq, q_);
-    simd::copy_where<S>(segment.worlds, end_v_, model_.reduced_nv, v_);
+    const auto copy = [](const S* from, int count, S* to) { simd::copy_each<S>(from, count, to); };
+    each_part(start_, end_, copy);
+    const auto made = stepping::make_step<Scheme>(system, jumped_, segment.time, segment.length, end_);
+    each_part(end_, start_, [&](const S* from, int count, S* to) {
+      simd::copy_where<S>(segment.worlds, from, count, to);
+    });
     held_.keep_signals(segment.worlds, system);
-    return stepping::finite(model_, end_q(), end_v());
+    bool due[S::width];
+    for (int k = 0; k < S::width; ++k) due[k] = segment.due_by_lane[k] != 0;
+    jumped_ = stepping::lanes_of<S>(due) | (jumped_ & !segment.worlds);
+    return made.good;
   }
 
   template <class Use>
   void differentiate(const stepping::StepSegment<S>& segment, bool, Workspace<S> w, const Use& use) {
     const stepping::System<S> system = held_.with_own_signals(w);
-    Product product(system, varied_, segment.length, w);
-    const auto good = product.make(segment, q_, v_, end_q_, end_v_);
+    Product product(system, varied_, carried_, segment.length, w);
+    const auto good = product.make(segment, jumped_, start_, end_);
     use(product, good);
   }
 
@@ -60,9 +71,19 @@ class PulledSchemeSteps {
   bool write_matrices(Product&, const StepMatrices&, simd::Mask<S>, bool) const { return false; }
 
  private:
+  /// copy(numbers, count, numbers) of every part of a state.
+  template <class Copy>
+  void each_part(const stepping::SchemeState<S>& from, const stepping::SchemeState<S>& to, const Copy& copy) {
+    copy(from.q, model_.reduced_nq, to.q);
+    copy(from.v, model_.reduced_nv, to.v);
+    copy(from.memory, carried_, to.memory);
+  }
+
   const tree::VariedNumbers* const varied_;
   const ModelOf<S>& model_;
-  S *const q_, *const v_, *const end_q_, *const end_v_;
+  const int carried_;
+  const stepping::SchemeState<S> start_, end_;
+  simd::Mask<S> jumped_;      ///< whose forces have changed since the last step
   stepping::System<S> held_;  ///< whose signals are those at the start
 };
 
@@ -80,6 +101,10 @@ struct PullSchemeSteps {
         return PullSteps<ByRk2>::at<S>(at, contacts);
       case Integrator::rk4:
         return PullSteps<ByRk4>::at<S>(at, contacts);
+      case Integrator::implicit_midpoint:
+        return PullSteps<ByImplicitMidpoint>::at<S>(at, contacts);
+      case Integrator::generalized_alpha:
+        return PullSteps<ByGeneralizedAlpha>::at<S>(at, contacts);
       default:
         return PullSteps<BySemiImplicit>::at<S>(at, contacts);
     }
@@ -92,6 +117,11 @@ struct PullSchemeSteps {
   using ByRk2 = PulledSchemeSteps<S, stepping::Rk2>;
   template <class S>
   using ByRk4 = PulledSchemeSteps<S, stepping::Rk4>;
+  template <class S>
+  using ByImplicitMidpoint =
+      PulledSchemeSteps<S, stepping::Halving<stepping::Rattle<stepping::ImplicitMidpoint>>>;
+  template <class S>
+  using ByGeneralizedAlpha = PulledSchemeSteps<S, stepping::Halving<stepping::GeneralizedAlpha>>;
 };
 
 }  // namespace pysim::engine

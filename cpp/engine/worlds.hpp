@@ -107,8 +107,8 @@ class Worlds : public RecordedWorlds {
   const stepping::Actuation& actuation() const { return actuation_; }
   const stepping::WorldArrays<Real>& parts() const { return parts_; }
   bool is_convex() const { return is_convex_; }
-  /// Whether smooth forces of contacts act.
-  bool has_smooth_contacts() const { return smooth_->forces() != nullptr; }
+  /// Smooth forces of contacts that act; null for none.
+  const tree::ContactForces* contact_forces() const { return smooth_->forces(); }
   Integrator integrator() const { return integrator_; }
   /// Sampled blocks with a period, whose numbers the worlds keep.
   stepping::SampledPeriods sampled_periods() const;

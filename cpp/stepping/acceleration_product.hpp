@@ -5,6 +5,9 @@
 //
 //     λ = (Eᵀ M E)⁻¹ a̅        τ̅ = λ        f̅ = E λ of passive forces and −RNEA
 //
+// The acceleration w of an implicit step is that of the state to which it leads: r depends on w through q(w)
+// and v(w), too, and λ = A⁻ᵀ w̅, A = −∂r/∂w, whose rows are products with those of the identity.
+//
 // τ and passive forces are on the tape, and so is r, with numbers of inverse dynamics as inputs; their
 // cotangents go through rnea_product.hpp. Schemes are run with numbers on the tape, whose accelerations are
 // these (system.hpp): the derivatives of a step are those of its own text.
@@ -13,8 +16,9 @@
 #include "dynamics/loaded_factor.hpp"
 #include "dynamics/retract_product.hpp"
 #include "dynamics/rnea_product.hpp"
+#include "dynamics/tree_elimination.hpp"
+#include "stepping/implicit_equation.hpp"
 #include "stepping/step_cotangents.hpp"
-#include "stepping/system.hpp"
 
 namespace pysim::stepping {
 
@@ -36,66 +40,191 @@ class TapedAcceleration {
  public:
   using R = simd::Reverse<S, n>;
 
-  TapedAcceleration(const ModelOf<S>& model, Workspace<S>& w)
+  /// Memory is reserved for A if the step may be `implicit`.
+  TapedAcceleration(const ModelOf<S>& model, bool implicit, Workspace<S>& w)
       : model_(model),
         tree_(model, nullptr, w),
         factor_(model, w),
         reduced_(dynamics::take_symmetric<S>(model.mimic ? model.reduced_nv : 0, w)),
+        matrix_(take<S>(w, implicit ? std::ptrdiff_t{1} * model.reduced_nv * model.reduced_nv : 0)),
         q_(take<R>(w, model.nq)),
         v_(take<R>(w, model.nv)),
         rate_(take<R>(w, model.nv)),
         inverse_(take<R>(w, model.nv)),
         rest_(take<R>(w, model.reduced_nv)),
         result_(take<R>(w, model.reduced_nv)),
+        tried_(take<R>(w, model.reduced_nv)),
         v_value_(take<S>(w, model.nv)),
         rate_value_(take<S>(w, model.nv)) {}
 
-  /// Sets v̇ (reduced nv) at q and v of the user, and records r. `system` has numbers on the tape.
+  /// Sets v̇ (reduced nv) at q and v of the user. `system` has numbers on the tape.
   void record(const System<R>& system, simd::Tape<S>& tape, R time, const R* q, const R* v, R* a) {
-    const ModelOf<R>& taped = system.model;
     Workspace<R> w = system.workspace;
+    begin_ = tape.edges;
+    const Forces forces = record_forces(system, time, q, v, w);
+    solve(q, v, forces.tau, {reinterpret_cast<S*>(w.next)});
+    for (int i = 0; i < model_.reduced_nv; ++i) a[i] = R(result_[i].value);
+    record_rest(system, tape, forces, a, w);
+    factor({reinterpret_cast<S*>(w.next)});
+    end(tape, a);
+  }
+
+  /// Records the equation of a stage of an implicit step at its solution w (reduced nv).
+  void record_solution(const System<R>& system, simd::Tape<S>& tape, const Stage<R>& stage, R* w) {
+    Workspace<R> room = system.workspace;
+    is_solution_ = true;
+    begin_ = tape.edges;
+    for (int i = 0; i < model_.reduced_nv; ++i) {
+      result_[i] = R(w[i].value);
+      tried_[i] = R(w[i].value, &tape, tape.add_node());
+    }
+    const NewtonIterate<R> at = take_iterate(system.model, room);
+    place(system, stage, static_cast<const R*>(tried_), at);
+    const Forces forces = record_forces(system, stage.time, at.q, at.v, room);
+    record_rest(system, tape, forces, tried_, room);
+    form_matrix(tape, {reinterpret_cast<S*>(room.next)});
+    end(tape, w);
+  }
+
+  /// Takes cotangents of v̇ back to what the tape had before, after `later` operations have gone back.
+  void pull(const simd::Tape<S>& tape, int later, const AccelerationCotangents<S>& sums, Workspace<S> w) {
+    const int count = model_.reduced_nv;
+    tape.pull(end_, later);
+    S* const bar = take<S>(w, count);
+    for (int i = 0; i < count; ++i) bar[i] = tree::take_cotangent(result_[i]);
+    apply_inverse(bar);
+    for (int i = 0; i < count; ++i) tree::seed(rest_[i], bar[i]);
+    pull_rest(tape, sums, w);
+    for (int i = 0; is_solution_ && i < count; ++i) tree::take_cotangent(tried_[i]);
+  }
+
+  /// Operations before it.
+  int begin() const { return begin_; }
+
+ private:
+  /// Forces of an evaluation: on the user's coordinates, and passive ones of the tree, null for none.
+  struct Forces {
+    const R *tau, *passive;
+  };
+
+  Forces record_forces(const System<R>& system, R time, const R* q, const R* v, Workspace<R>& w) {
+    const ModelOf<R>& taped = system.model;
     R* const tau = take<R>(w, model_.reduced_nv);
     const R* const full_q = tree::full_q(taped, q, w);
     const R* const full_v = tree::full_v(taped, v, w);
     for (int i = 0; i < model_.nq; ++i) q_[i] = full_q[i];
     for (int i = 0; i < model_.nv; ++i) v_[i] = full_v[i];
     system.actuate(time, q, v, tau, w);
-    const R* passive = nullptr;
-    if (has_passive(model_)) {
-      R* const forces = take<R>(w, model_.nv);
-      dynamics::passive_forces(taped, full_q, full_v, forces, w);
-      passive = forces;
-    }
-    solve(q, v, tau, {reinterpret_cast<S*>(w.next)});
-    for (int i = 0; i < model_.reduced_nv; ++i) a[i] = R(result_[i].value);
-    const R* const full_a = tree::full_v(taped, static_cast<const R*>(a), w);
+    if (!has_passive(model_)) return {tau, nullptr};
+    R* const passive = take<R>(w, model_.nv);
+    dynamics::passive_forces(taped, full_q, full_v, passive, w);
+    return {tau, passive};
+  }
+
+  /// Records r at v̇ (reduced nv).
+  void record_rest(
+      const System<R>& system, simd::Tape<S>& tape, const Forces& forces, const R* a, Workspace<R>& w) {
+    const R* const full_a = tree::full_v(system.model, a, w);
     for (int i = 0; i < model_.nv; ++i) rate_[i] = full_a[i];
     invert({reinterpret_cast<S*>(w.next)});
-    begin_ = tape.edges;
+    begin_rest_ = tape.edges;
     R* const left = take<R>(w, model_.nv);
     for (int i = 0; i < model_.nv; ++i) {
       inverse_[i] = R(inverse_[i].value, &tape, tape.add_node());
-      left[i] = passive == nullptr ? -inverse_[i] : passive[i] - inverse_[i];
+      left[i] = forces.passive == nullptr ? -inverse_[i] : forces.passive[i] - inverse_[i];
     }
-    const R* const rest = tree::reduced_forces(taped, static_cast<const R*>(left), w);
-    for (int i = 0; i < model_.reduced_nv; ++i) rest_[i] = tau[i] + rest[i];
+    const R* const rest = tree::reduced_forces(system.model, static_cast<const R*>(left), w);
+    for (int i = 0; i < model_.reduced_nv; ++i) rest_[i] = forces.tau[i] + rest[i];
     end_ = tape.edges;
+  }
+
+  /// Lets v̇ be inputs of what follows.
+  void end(simd::Tape<S>& tape, R* a) {
     for (int i = 0; i < model_.reduced_nv; ++i) {
       a[i] = result_[i] = R(result_[i].value, &tape, tape.add_node());
     }
   }
 
-  /// Takes cotangents of v̇ back to what the tape had before, after `later` operations have gone back.
-  void pull(const simd::Tape<S>& tape, int later, const AccelerationCotangents<S>& sums, Workspace<S> w) {
+  /// v̇ as a step computes it.
+  void solve(const R* q, const R* v, const R* tau, Workspace<S> w) {
+    const auto values = [&w](const R* x, int count) {
+      S* const to = take<S>(w, count);
+      for (int i = 0; i < count; ++i) to[i] = x[i].value;
+      return static_cast<const S*>(to);
+    };
+    const S *const at = values(q, model_.reduced_nq), *const speed = values(v, model_.reduced_nv),
+                   *const force = values(tau, model_.reduced_nv);
+    S* const a = take<S>(w, model_.reduced_nv);
+    const spatial::Force<S>* const unloaded = nullptr;
+    constraints::acceleration<S>(model_, at, speed, force, unloaded, true, a, w);
+    for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(a[i]);
+  }
+
+  /// q of the tree.
+  const S* placed(Workspace<S>& w) const {
+    S* const q = take<S>(w, model_.nq);
+    for (int i = 0; i < model_.nq; ++i) q[i] = q_[i].value;
+    return q;
+  }
+
+  /// Forces of inverse dynamics at v̇, where the tree is placed from now on.
+  void invert(Workspace<S> w) {
+    const int nv = model_.nv;
+    const S* const q = placed(w);
+    S* const tau = take<S>(w, nv);
+    for (int i = 0; i < nv; ++i) {
+      v_value_[i] = v_[i].value;
+      rate_value_[i] = rate_[i].value;
+    }
+    const spatial::Force<S>* const unloaded = nullptr;
+    dynamics::rnea<S>(model_, q, v_value_, rate_value_, unloaded, tau, w);
+    for (int i = 0; i < nv; ++i) inverse_[i] = R(tau[i]);
+    tree_.place(q, v_value_, w);
+  }
+
+  /// Factors Eᵀ M E.
+  void factor(Workspace<S> w) {
+    const S* const q = placed(w);
+    if (model_.mimic) return dynamics::factor_reduced<S>(model_, q, nullptr, reduced_, w);
+    S* const nothing = take<S>(w, dynamics::step_block_numbers(model_.nv));
+    for (int i = 0; i < dynamics::step_block_numbers(model_.nv); ++i) nothing[i] = all<S>(0);
+    factor_.move(q, v_value_, w);
+    factor_.unload();
+    factor_.factor(nothing);
+  }
+
+  /// Factors Aᵀ. No cotangents are on the tape yet, and none are left.
+  void form_matrix(const simd::Tape<S>& tape, Workspace<S> w) {
+    const int count = model_.reduced_nv;
+    S* const armature = take<S>(w, model_.nv);
+    S gravity[3];
+    for (int i = 0; i < count; ++i) {
+      tree::seed(rest_[i], all<S>(1));
+      pull_rest(tape, {nullptr, armature, nullptr, gravity}, w);
+      for (int j = 0; j < count; ++j) matrix_[j * count + i] = -tree::take_cotangent(tried_[j]);
+      for (int node = 0; node < tape.nodes; ++node) tape.cotangent[node] = all<S>(0);
+    }
+    dynamics::factor_tree_matrix(count, nullptr, matrix_);
+  }
+
+  /// x ← A⁻ᵀ x.
+  void apply_inverse(S* x) {
+    if (is_solution_) {
+      dynamics::solve_tree_matrix(model_.reduced_nv, nullptr, static_cast<const S*>(matrix_), x);
+    } else if (model_.mimic) {
+      reduced_.apply(x);
+    } else {
+      factor_.apply_inverse(x, x);
+    }
+  }
+
+  /// Takes cotangents of r back to what the tape had before.
+  void pull_rest(const simd::Tape<S>& tape, const AccelerationCotangents<S>& sums, Workspace<S> w) {
     const S o = all<S>(0);
     const int nv = model_.nv;
-    tape.pull(end_, later);
-    S *const bar = take<S>(w, model_.reduced_nv), *const q_bar = take<S>(w, nv),
-             *const v_bar = take<S>(w, nv), *const rate_bar = take<S>(w, nv), *const f = take<S>(w, nv);
-    for (int i = 0; i < model_.reduced_nv; ++i) bar[i] = tree::take_cotangent(result_[i]);
-    apply_inverse(bar);
-    for (int i = 0; i < model_.reduced_nv; ++i) tree::seed(rest_[i], bar[i]);
-    tape.pull(begin_, end_);
+    S *const q_bar = take<S>(w, nv), *const v_bar = take<S>(w, nv), *const rate_bar = take<S>(w, nv),
+             *const f = take<S>(w, nv);
+    tape.pull(begin_rest_, end_);
     for (int i = 0; i < nv; ++i) {
       f[i] = tree::take_cotangent(inverse_[i]);
       q_bar[i] = v_bar[i] = rate_bar[i] = o;
@@ -115,63 +244,19 @@ class TapedAcceleration {
       tree::seed(v_[i], v_bar[i]);
       tree::seed(rate_[i], rate_bar[i]);
     }
-  }
-
-  int begin() const { return begin_; }
-
- private:
-  /// v̇ as a step computes it, and the factor of the inertia.
-  void solve(const R* q, const R* v, const R* tau, Workspace<S> w) {
-    const auto values = [&w](const R* x, int count) {
-      S* const to = take<S>(w, count);
-      for (int i = 0; i < count; ++i) to[i] = x[i].value;
-      return static_cast<const S*>(to);
-    };
-    const S *const at = values(q, model_.reduced_nq), *const speed = values(v, model_.reduced_nv);
-    S* const a = take<S>(w, model_.reduced_nv);
-    const spatial::Force<S>* const unloaded = nullptr;
-    constraints::acceleration<S>(model_, at, speed, values(tau, model_.reduced_nv), unloaded, true, a, w);
-    for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(a[i]);
-  }
-
-  /// Forces of inverse dynamics at v̇, with the tree placed and its inertia factored.
-  void invert(Workspace<S> w) {
-    const int nv = model_.nv;
-    S *const q = take<S>(w, model_.nq), *const tau = take<S>(w, nv),
-             *const nothing = take<S>(w, dynamics::step_block_numbers(nv));
-    for (int i = 0; i < model_.nq; ++i) q[i] = q_[i].value;
-    for (int i = 0; i < nv; ++i) {
-      v_value_[i] = v_[i].value;
-      rate_value_[i] = rate_[i].value;
-    }
-    for (int i = 0; i < dynamics::step_block_numbers(nv); ++i) nothing[i] = all<S>(0);
-    const spatial::Force<S>* const unloaded = nullptr;
-    dynamics::rnea<S>(model_, q, v_value_, rate_value_, unloaded, tau, w);
-    for (int i = 0; i < nv; ++i) inverse_[i] = R(tau[i]);
-    tree_.place(q, v_value_, w);
-    if (model_.mimic) {
-      dynamics::factor_reduced<S>(model_, q, nullptr, reduced_, w);
-    } else {
-      factor_.move(q, v_value_, w);
-      factor_.unload();
-      factor_.factor(nothing);
-    }
-  }
-
-  /// x ← (Eᵀ M E)⁻¹ x.
-  void apply_inverse(S* x) {
-    if (model_.mimic) return reduced_.apply(x);
-    factor_.apply_inverse(x, x);
+    tape.pull(begin_, begin_rest_);
   }
 
   const ModelOf<S>& model_;
   dynamics::TreeProduct<S> tree_;
   dynamics::LoadedFactor<S> factor_;
   dynamics::SymmetricFactor<S> reduced_;
-  R *const q_, *const v_, *const rate_;             ///< of the tree
-  R *const inverse_, *const rest_, *const result_;  ///< RNEA, r and v̇
+  S* const matrix_;                                                ///< Aᵀ (reduced nv, reduced nv)
+  R *const q_, *const v_, *const rate_;                            ///< of the tree
+  R *const inverse_, *const rest_, *const result_, *const tried_;  ///< RNEA, r, v̇, and w as r reads it
   S *const v_value_, *const rate_value_;
-  int begin_ = 0, end_ = 0;  ///< operations of r
+  bool is_solution_ = false;
+  int begin_ = 0, begin_rest_ = 0, end_ = 0;  ///< operations of q, v and the forces, and of r
 };
 
 /// Accelerations of one step, in their order.
@@ -181,16 +266,24 @@ class TapedAccelerations<simd::Reverse<S, n>> {
   using R = simd::Reverse<S, n>;
   static constexpr int most = 4;  ///< of a step
 
-  TapedAccelerations(const ModelOf<S>& model, simd::Tape<S>& tape, Workspace<S>& w)
+  /// What an implicit step has found.
+  struct Choices {
+    const S* w = nullptr;  ///< (reduced nv) acceleration that solved it
+    simd::Mask<R> by_euler = simd::nowhere<R>(),
+                  reverses = simd::nowhere<R>();  ///< see generalized_alpha.hpp
+  };
+
+  TapedAccelerations(const ModelOf<S>& model, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
       : tape_(tape),
-        evaluation_{{model, w}, {model, w}, {model, w}, {model, w}},
+        evaluation_{{model, implicit, w}, {model, implicit, w}, {model, implicit, w}, {model, implicit, w}},
         theta_(take<R>(w, std::ptrdiff_t{10} * model.bodies)) {}
 
   TapedAccelerations(const TapedAccelerations&) = delete;
   TapedAccelerations& operator=(const TapedAccelerations&) = delete;
 
   /// Takes inertias of bodies that move freely as inputs: steps read them beside accelerations.
-  void begin(const ModelOf<S>& model) {
+  void begin(const ModelOf<S>& model, const Choices& choices) {
+    choices_ = choices;
     for (int b = 0; b < model.bodies; ++b) {
       const bool is_free = model.joint[b].shape == tree::Shape::free;
       for (int i = 10 * b; i < 10 * (b + 1); ++i) {
@@ -200,8 +293,17 @@ class TapedAccelerations<simd::Reverse<S, n>> {
     }
   }
 
+  const Choices& choices() const { return choices_; }
+
   void accelerate(const System<R>& system, R time, const R* q, const R* v, R* a) {
     evaluation_[count_++].record(system, tape_, time, q, v, a);
+  }
+
+  /// Sets w (reduced nv), which solved the equation of a stage.
+  simd::Mask<R> solve(const System<R>& system, const Stage<R>& stage, R* w) {
+    for (int i = 0; i < system.model.reduced_nv; ++i) w[i] = R(choices_.w[i]);
+    evaluation_[count_++].record_solution(system, tape_, stage, w);
+    return simd::everywhere<R>();
   }
 
   spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
@@ -229,6 +331,7 @@ class TapedAccelerations<simd::Reverse<S, n>> {
   simd::Tape<S>& tape_;
   TapedAcceleration<S, n> evaluation_[most];
   R* const theta_;
+  Choices choices_;
   int count_ = 0;
 };
 

@@ -165,6 +165,7 @@ struct GeneralizedAlpha {
   template <class S>
   static simd::Mask<S> reverses(
       const System<S>& system, simd::Mask<S> worlds, S time, S h, const S* q, const S* v, const S* a) {
+    if constexpr (simd::is_on_tape<S>) return worlds & system.taped->choices().reverses;
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nv = system.model.reduced_nv;
@@ -203,6 +204,7 @@ struct GeneralizedAlpha {
                                       const S* v,
                                       const SolverState<S>& memory) {
     if (none(begins)) return begins;
+    if constexpr (simd::is_on_tape<S>) return begins & system.taped->choices().by_euler;
     using Real = typename S::Real;
     S* const a = memory.last();
     auto found = begins & reverses(system, begins, time, h, q, v, static_cast<const S*>(a));

@@ -251,13 +251,13 @@ struct Newton {
   }
 };
 
-/// Solves for w from its initial value, in the `wanted` worlds; returns those in which that succeeds.
+/// As `solve`, of numbers that are not on a tape.
 template <class S>
-simd::Mask<S> solve(const System<S>& system,
-                    const Stage<S>& stage,
-                    simd::Mask<S> wanted,
-                    const SolverState<S>& memory,
-                    S* w) {
+simd::Mask<S> iterate(const System<S>& system,
+                      const Stage<S>& stage,
+                      simd::Mask<S> wanted,
+                      const SolverState<S>& memory,
+                      S* w) {
   Workspace<S> scratch = system.workspace;
   Newton<S> newton(system, stage, wanted, memory, w, scratch);
   System<S> inner = system;
@@ -269,6 +269,21 @@ simd::Mask<S> solve(const System<S>& system,
   memory.stiff() = select(newton.solved, newton.stiffness(memory.stiff()), memory.stiff());
   memory.worst() = select(wanted, newton.worst, memory.worst());
   return newton.solved;
+}
+
+/// Solves for w from its initial value, in the `wanted` worlds; returns those in which that succeeds. Numbers
+/// on a tape have the solution that they are given.
+template <class S>
+simd::Mask<S> solve(const System<S>& system,
+                    const Stage<S>& stage,
+                    simd::Mask<S> wanted,
+                    const SolverState<S>& memory,
+                    S* w) {
+  if constexpr (simd::is_on_tape<S>) {
+    return system.taped->solve(system, stage, w);
+  } else {
+    return iterate(system, stage, wanted, memory, w);
+  }
 }
 
 }  // namespace pysim::stepping

@@ -1,17 +1,80 @@
-// Product of the derivatives of an explicit scheme's step with cotangents: from those of the state at the end
-// to those of the state at the start.
+// Product of the derivatives of a scheme's step with cotangents: from those of the state at the end to those
+// of the state at the start.
 //
 // The scheme's own text runs once more with numbers on a tape (simd/reverse.hpp), whose accelerations are one
-// operation each (acceleration_product.hpp): a step of s stages goes back by s solutions and s products of
-// inverse dynamics, and through what the scheme does beside them, such as J_r⁻¹(ξ) v of Munthe-Kaas's schemes
-// and the axes of bodies that move freely, as it was computed.
+// operation each (acceleration_product.hpp): an explicit step of s stages goes back by s solutions and s
+// products of inverse dynamics, an implicit one by one solution with the derivative of its equation; and both
+// through what the scheme does beside them, such as J_r⁻¹(ξ) v of Munthe-Kaas's schemes and the axes of
+// bodies that move freely, as it was computed.
+//
+// Generalised α carries accelerations from step to step: they are part of the state.
 #pragma once
 
 #include "stepping/acceleration_product.hpp"
 #include "stepping/advance.hpp"
+#include "stepping/implicit_midpoint.hpp"
+#include "stepping/rattle.hpp"
+#include "stepping/taped_contacts.hpp"
 #include "stepping/taped_step.hpp"
 
 namespace pysim::stepping {
+
+/// How a step of a scheme is made with numbers on a tape.
+template <class Scheme>
+struct TapedScheme {
+  static constexpr bool is_implicit = false;
+
+  template <class R>
+  static void step(const System<R>& system, R time, R h, R* q, R* v) {
+    Scheme::template step<R>(system, time, h, q, v);
+  }
+};
+
+/// A step that was not halved.
+template <class Scheme>
+struct TapedScheme<Halving<Scheme>> {
+  static constexpr bool is_implicit = true;
+
+  template <class R>
+  static void step(const System<R>& system, R time, R h, R* q, R* v) {
+    const SolverState<R> memory = {system.memory, system.model.reduced_nv};
+    Scheme::template attempt<R>(system, simd::everywhere<R>(), time, h, q, v, memory);
+  }
+};
+
+/// State of worlds under a scheme; `memory` is what the scheme carries, null for none.
+template <class S>
+struct SchemeState {
+  S *q, *v, *memory;
+};
+
+/// Worlds in which a step was made in one part, and those that its jump of forces let begin again.
+template <class S>
+struct MadeStep {
+  simd::Mask<S> good, begun;
+};
+
+/// Makes a step in place, in worlds whose forces have `jumped` before it.
+template <class Scheme, class S>
+MadeStep<S> make_step(
+    const System<S>& system, simd::Mask<S> jumped, S time, S h, const SchemeState<S>& state) {
+  MadeStep<S> made = {simd::everywhere<S>(), simd::nowhere<S>()};
+  const S *const q = state.q, *const v = state.v;
+  System<S> inner = system;
+  inner.memory = state.memory;
+  if constexpr (TapedScheme<Scheme>::is_implicit) {
+    const SolverState<S> memory = {state.memory, system.model.reduced_nv};
+    const S length = memory.step(), rejected = memory.rejected();
+    if constexpr (carries_acceleration<Scheme>) jump(inner, jumped, time, q, v);
+    made.begun = !(memory.step() == length);
+    Scheme::template step<S>(inner, time, h, state.q, state.v);
+    made.good = memory.rejected() == rejected;
+  } else {
+    Scheme::template step<S>(inner, time, h, state.q, state.v);
+  }
+  made.good &= finite(system.model, q, v) & finite_states(system);
+  return made;
+}
 
 template <class S, class Scheme>
 class SchemeStepProduct : public TapedStep<S> {
@@ -20,26 +83,36 @@ class SchemeStepProduct : public TapedStep<S> {
  public:
   using Base::differs;
   using typename Base::R;
+  using Choices = typename TapedAccelerations<R>::Choices;
 
   /// Memory is taken where `w` is; `system` has signals that the step may change. `varied` are the numbers in
-  /// which worlds may differ; null for none.
-  SchemeStepProduct(const System<S>& system, const tree::VariedNumbers* varied, S h, Workspace<S>& w)
-      : Base(system, varied, w), h_(h), accelerations_(model_, tape_, w) {
+  /// which worlds may differ; null for none. The scheme carries so many numbers.
+  SchemeStepProduct(
+      const System<S>& system, const tree::VariedNumbers* varied, int carried, S h, Workspace<S>& w)
+      : Base(system, varied, w),
+        carried_(carried),
+        h_(h),
+        contacts_(model_.contacts, tape_, w),
+        accelerations_(model_, tape_, TapedScheme<Scheme>::is_implicit, w) {
     w_ = w;
   }
 
-  /// Makes the step of a segment, of length h in all lanes, from q and v in end_q and end_v. The sampled
-  /// blocks that are due at its end are not run but in the product. Returns the worlds where the step was
-  /// made in one part.
-  simd::Mask<S> make(const StepSegment<S>& segment, const S* q, const S* v, S* end_q, S* end_v) {
+  /// Makes the step of a segment, of length h in all lanes, from `start` in `end`. The sampled blocks that
+  /// are due at its end are not run but in the product. Returns the worlds where the step was made in one
+  /// part.
+  simd::Mask<S> make(const StepSegment<S>& segment,
+                     simd::Mask<S> jumped,
+                     const SchemeState<S>& start,
+                     const SchemeState<S>& end) {
     note_signals();
-    simd::copy_each<S>(q, model_.reduced_nq, end_q);
-    simd::copy_each<S>(v, model_.reduced_nv, end_v);
+    simd::copy_each<S>(static_cast<const S*>(start.q), model_.reduced_nq, end.q);
+    simd::copy_each<S>(static_cast<const S*>(start.v), model_.reduced_nv, end.v);
+    simd::copy_each<S>(static_cast<const S*>(start.memory), carried_, end.memory);
     System<S> system = system_;
     system.workspace = w_;
-    Scheme::template step<S>(system, segment.time, h_, end_q, end_v);
-    record(segment, q, v);
-    return finite(model_, static_cast<const S*>(end_q), static_cast<const S*>(end_v)) & finite_states(system);
+    const auto made = make_step<Scheme>(system, jumped, segment.time, h_, end);
+    record(segment, jumped, start, choices(end, made));
+    return made.good;
   }
 
   /// Replaces cotangents at the end by those at the start, and adds to the sums. Returns whether the tape had
@@ -53,6 +126,7 @@ class SchemeStepProduct : public TapedStep<S> {
     for (int i = 0; i < model_.nv; ++i) armature[i] = o;
     for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
     seed_signals(bar);
+    for (int i = 0; i < carried_; ++i) seed(memory_[i], bar.scheme[i]);
     each_users_joint([&](const tree::Joint& joint) {
       const int at = joint.reduced_v;
       seed_state(joint, q_ + joint.reduced_q, end_v_ + at, bar.q + at, bar.v + at);
@@ -64,6 +138,7 @@ class SchemeStepProduct : public TapedStep<S> {
       bar.q[i] = take_cotangent(dq_[i]);
       bar.v[i] = take_cotangent(v_[i]);
     }
+    for (int i = 0; i < carried_; ++i) bar.scheme[i] = take_cotangent(start_memory_[i]);
     accelerations_.read(model_.bodies, sums.theta);
     read_numbers(bar, sums);
     return has_room();
@@ -73,41 +148,66 @@ class SchemeStepProduct : public TapedStep<S> {
 
  private:
   using Base::begin_tape, Base::current_, Base::each_users_joint, Base::for_tape, Base::inputs, Base::keep;
-  using Base::model_, Base::move_joint, Base::note_signals, Base::number_, Base::number_count;
+  using Base::model_, Base::move_joint, Base::note_signals, Base::number_, Base::number_count, Base::on_tape;
   using Base::rates_, Base::read_numbers, Base::record_blocks, Base::seed_gravity, Base::seed_numbers;
   using Base::seed_signals, Base::seed_state, Base::still_inputs, Base::system_;
-  using Base::take_inputs_of_signals, Base::tape_, Base::taped_system, Base::w_;
+  using Base::take_inputs_of_signals, Base::tape_, Base::taped_model_, Base::taped_system, Base::w_;
 
   /// Runs the step and the sampled blocks at its end once more on the tape.
-  void record(const StepSegment<S>& segment, const S* q, const S* v) {
+  void record(const StepSegment<S>& segment,
+              simd::Mask<S> jumped,
+              const SchemeState<S>& start,
+              const Choices& choices) {
     const int nv = model_.reduced_nv;
     begin_tape([](auto&, auto&) {});
+    taped_model_.contacts = contacts_.forces();
     dq_ = still_inputs(nv);
-    v_ = inputs(v, nv);
+    v_ = inputs(start.v, nv);
     take_inputs_of_signals();
-    accelerations_.begin(model_);
+    start_memory_ = inputs(start.memory, carried_);
+    accelerations_.begin(model_, choices);
     Workspace<R> w = for_tape();
     q_ = take<R>(w, model_.reduced_nq);
     end_v_ = take<R>(w, nv);
+    memory_ = take<R>(w, carried_);
     current_ = take<R>(w, number_count());
     rates_ = take<R>(w, system_.states());
     keep(w);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       if (joint.reduced_v < 0) continue;
-      move_joint(b, q + joint.reduced_q, dq_ + joint.reduced_v, q_ + joint.reduced_q);
+      move_joint(b, start.q + joint.reduced_q, dq_ + joint.reduced_v, q_ + joint.reduced_q);
     }
     for (int i = 0; i < nv; ++i) end_v_[i] = v_[i];
+    for (int i = 0; i < carried_; ++i) memory_[i] = start_memory_[i];
     for (int i = 0; i < number_count(); ++i) current_[i] = number_[i];
     System<R> system = taped_system(for_tape());
     system.taped = &accelerations_;
-    Scheme::template step<R>(system, R(segment.time), R(h_), q_, end_v_);
+    system.memory = memory_;
+    system.spectral_radius = system_.spectral_radius;
+    const R time(segment.time);
+    if constexpr (carries_acceleration<Scheme>) {
+      jump<R>(system, on_tape(jumped), time, q_, end_v_);
+    }
+    TapedScheme<Scheme>::template step<R>(system, time, R(h_), q_, end_v_);
     record_blocks(segment, q_, end_v_);
   }
 
+  /// What the step has found, from the state that it carries on.
+  Choices choices(const SchemeState<S>& end, const MadeStep<S>& made) const {
+    if constexpr (TapedScheme<Scheme>::is_implicit) {
+      const SolverState<S> after = {end.memory, model_.reduced_nv};
+      return {after.last(), on_tape(after.step() == all<S>(0)), on_tape(made.begun)};
+    }
+    return {};
+  }
+
+  const int carried_;
   const S h_;
+  TapedContacts<S, differs> contacts_;
   TapedAccelerations<R> accelerations_;
-  R *dq_ = nullptr, *v_ = nullptr, *q_ = nullptr, *end_v_ = nullptr;  ///< inputs, and the end
+  R *dq_ = nullptr, *v_ = nullptr, *start_memory_ = nullptr;  ///< inputs
+  R *q_ = nullptr, *end_v_ = nullptr, *memory_ = nullptr;     ///< the end
 };
 
 }  // namespace pysim::stepping

@@ -14,6 +14,7 @@ struct StateCotangents {
   S* turnings;     ///< (turning points, 3) of angular deflections, on the world's axes
   S* coordinates;  ///< [coordinates] of deflections of dry friction
   S* signals;      ///< [Signals::numbers]
+  S* scheme;       ///< that a scheme carries, see solver_state.hpp
 };
 
 /// Sums of cotangents of what acts in a step, out; null for none.

@@ -79,8 +79,8 @@ def gradient(
     is that of the side that the step took. `Gradient.switches` counts the steps that are within 1e-9 of such a switch.
 
     Args:
-        worlds: with steps of fixed size by `convex`, `semi_implicit`, `rk2` or `rk4`; see docs/gradients.md for what
-            they may contain.
+        worlds: with steps of fixed size by `convex`, `semi_implicit`, `rk2`, `rk4`, `implicit_midpoint` or
+            `generalized_alpha`; see docs/gradients.md for what they may contain.
         controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
         loss: function of the states after every step, q (n, steps, nq) and v (n, steps, nv), that returns the losses
             (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers. Or
@@ -227,7 +227,7 @@ class Rollout:
         try:
             yield start
         finally:
-            self.records.engine.load(start, self.every)
+            self.load(start)
             self.records.engine.see(self.every)
             self.records.engine.parts["report"][:] = reported
 
@@ -236,9 +236,20 @@ class Rollout:
         size += 16 * self.count * (self.scene.model.nv + 1)
         return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
 
+    def _set_controls(self, n: int) -> None:
+        """Set the inputs of step n, as `Worlds.step` does."""
+        if self.controls is None:
+            return
+        self.records.signals[:, self.places] = self.controls[:, n]
+        self.worlds.inputs.note_jumps()
+
+    def load(self, record: bytes) -> None:
+        """Put the worlds where they were."""
+        self.records.engine.load(record, self.every)
+        self.worlds.inputs.note_inputs(self.every)
+
     def _step(self, n: int, *, keeps_solution: bool) -> None:
-        if self.controls is not None:
-            self.records.signals[:, self.places] = self.controls[:, n]
+        self._set_controls(n)
 
         def step() -> None:
             self.records.step(1, None, self.threads, self.scene.settings.step)
@@ -356,9 +367,8 @@ class Rollout:
         self, n: int, bar: dict[str, Array], record: bytes, end: tuple[Array, Array]
     ) -> tuple[Array, Array]:
         """Take cotangents back through step n from its record to its end; return q and v before it."""
-        self.records.engine.load(record, self.every)
-        if self.controls is not None:
-            self.records.signals[:, self.places] = self.controls[:, n]
+        self.load(record)
+        self._set_controls(n)
         self.pull(n, bar, *end)
         return self.records.q.copy(), self.records.v.copy()
 
@@ -368,7 +378,7 @@ class Rollout:
         if (row := n - self.steps + q_bar.shape[1]) < 0:
             return
         if self.signals and signal_bar[:, row].any():
-            self.records.engine.load(after, self.every)
+            self.load(after)
             readings = self.signals.among_readings(signal_bar[self.packed, row], self.readings)
             self._pull(f"signals of step {n + 1}", bar, readings=readings)
         bar["q"] += q_bar[self.packed, row]
@@ -397,7 +407,7 @@ class Rollout:
         """Return the records before steps [first, end), which are made again."""
         engine, before = self.records.engine, [record]
         if end - first > 1:
-            engine.load(record, self.every)
+            self.load(record)
         for n in range(first, end - 1):
             self._step(n, keeps_solution=True)
             before.append(engine.save(self.every))

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StepDerivatives", "step_derivatives"]
 
+_SOLVER = 7  # numbers of an implicit scheme before its accelerations
+
 
 @dataclass(frozen=True)
 class StepDerivatives:
@@ -114,10 +116,11 @@ def _made(
         states = _States(run, numbers)
         if held is not None:
             run.records.signals[:, run.places] = held
+            run.worlds.inputs.note_jumps()
         start = run.records.engine.save(run.every)
         made = None
         while made is None:
-            run.records.engine.load(start, run.every)
+            run.load(start)
             made = _products(run, states) if run.products else _matrices(run, states)
     return states, made
 
@@ -149,7 +152,7 @@ def _products(run: Rollout, states: _States) -> _Made | None:
     bar = run.cotangents()
     states.seed(bar)
     for n in reversed(range(run.steps)):
-        run.records.engine.load(kept[n], run.every)
+        run.load(kept[n])
         run.pull(n, bar, run.q[:, n], run.v[:, n])
     return run.q[:, -1], run.v[:, -1], *states.matrices(bar)
 
@@ -187,9 +190,11 @@ class _States:
         if signals is not None:
             self._elements.update(enumerate(signals.state_names))
             self._elements |= signals.held_states if signals.periods else {}
+            self._elements |= _rates(run.scene)
         self._numbers = list(self._elements) if numbers is None else numbers
         self._frictions = _frictions(run.scene)
         self._turnings = run.sizes["turnings"]
+        self._carried = _carried(run.scene) if numbers is None else {}
 
     def add_points(self) -> bool:
         """Take the points that touch now among the states; return whether some were not."""
@@ -219,6 +224,7 @@ class _States:
             ("turnings", list(range(self._turnings))),
             ("coordinates", list(self._frictions)),
             ("signals", self._numbers),
+            ("scheme", list(self._carried)),
         ]
 
     @property
@@ -234,6 +240,7 @@ class _States:
             *(f"turning[{k}].{axis}" for k in range(self._turnings // 3) for axis in "xyz"),
             *(f"deflection.{name}" for name in self._frictions.values()),
             *self._elements.values(),
+            *self._carried.values(),
         ]
 
     def seed(self, bar: dict[str, Array]) -> None:
@@ -250,6 +257,26 @@ class _States:
         found = [run.rows_of(bar[part])[:, :size, places] for part, places in self._parts()]
         inputs = run.rows_of(bar["signals"])[:, :size, run.places]
         return np.concatenate(found, axis=2), inputs
+
+
+def _rates(scene: Scene) -> dict[int, str]:
+    """Return names of the rates of states that a scheme carries, by their places."""
+    signals = scene.signals
+    if signals is None or scene.settings.integrator != "generalized_alpha":
+        return {}
+    own, names = signals.description, signals.state_names
+    first = own.states + own.held
+    found = {first + k: f"algorithmic.{name}" for k, name in enumerate(names)}
+    return found | {first + own.states + k: f"rate.{name}" for k, name in enumerate(names)}
+
+
+def _carried(scene: Scene) -> dict[int, str]:
+    """Return names of the accelerations that a scheme carries, by their places (cpp/stepping/solver_state.hpp)."""
+    if scene.settings.integrator != "generalized_alpha":
+        return {}
+    names, nv = scene.model.velocity_names, scene.model.nv
+    found = {_SOLVER + k: f"acceleration.{name}" for k, name in enumerate(names)}
+    return found | {_SOLVER + 3 * nv + k: f"algorithmic.{name}" for k, name in enumerate(names)}
 
 
 def _frictions(scene: Scene) -> dict[int, str]:

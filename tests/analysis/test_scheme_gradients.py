@@ -1,4 +1,4 @@
-"""Gradients through steps of explicit schemes.
+"""Gradients through steps of schemes that solve no contacts.
 
 Oracles: the best of central differences of sixth order, of five sizes, of the engine's own steps; differences along
 one motion through ten thousand steps.
@@ -15,13 +15,13 @@ import pytest
 import pysim
 from pysim.typing import Array
 from pysim.worlds.loading import compile_scene
-from tests.analysis.test_gradients import HOPPER, SMOOTH, WEIGHTS, Rollout, by_parameter, error
+from tests.analysis.test_gradients import BOX, HOPPER, SMOOTH, WEIGHTS, Rollout, by_parameter, error
 from tests.analysis.test_sampled_gradients import ARM, JOINTS, Later, New
 from tests.elements.blocks import table
 from tests.oracles.mechanisms import MOVING, random_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and periods
-SCHEMES = ["semi_implicit", "rk2", "rk4"]
+SCHEMES = ["semi_implicit", "rk2", "rk4", "implicit_midpoint", "generalized_alpha"]
 FLYING = HOPPER[HOPPER.index("[[body]]") : HOPPER.index("[[ground]]")].replace(
     "collision", "visual"
 )
@@ -185,13 +185,15 @@ def test_products_with_the_jacobian_of_ten_thousand_steps_and_with_its_transpose
 
     found = pysim.gradient(worlds, steps=steps, loss=loss)
     nodes = pysim.Worlds(scene, 1000)
-    moved = x
+    moved = np.zeros(len(pysim.step_derivatives(worlds).states))
+    moved[:4] = x  # a scheme that carries accelerations begins with those at q and v
     for _ in range(steps // 1000):
         for k in range(1000):
-            nodes.q[k], nodes.v[k] = worlds.q, worlds.v
+            nodes.load(worlds.save(), where=[k])
             worlds.step(steps=1)
         for A in pysim.step_derivatives(nodes).A:
             moved = A @ moved
+    moved = moved[:4]
     transposed = np.concatenate([found.q, found.v])
     size = np.linalg.norm(weights) * np.linalg.norm(moved)
     assert abs(weights @ moved - transposed @ x) <= 1e-10 * size
@@ -222,7 +224,7 @@ def test_a_world_has_the_same_bits_alone_and_among_others(scheme: str, tmp_path:
             assert np.array_equal(own.parameters[path], found.parameters[path][-size:])
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", SCHEMES[:4])
 def test_states_of_elements_and_held_numbers_are_states_of_a_step(
     scheme: str, tmp_path: Path
 ) -> None:
@@ -243,7 +245,7 @@ def test_states_of_elements_and_held_numbers_are_states_of_a_step(
     places = [*range(len(signals.state_names)), *signals.held_states]
     assert found.states[4:] == (*signals.state_names, *signals.held_states.values())
     assert found.row_by_row == f'integrator = "{scheme}"'
-    size, count = 1e-4, len(found.states)
+    size, count = 1e-4, 4 + len(places)
     for i in range(count):
         change = np.zeros(count)
         for k, weight in WEIGHTS.items():
@@ -270,7 +272,139 @@ def test_parts_without_derivatives_are_refused_with_their_names(tmp_path: Path) 
     loop += "at_a = { xyz = [0, 0, -0.4] }\nat_b = { xyz = [0, 0, -0.7] }\n"
     ties = 'loops, couplings or prescribed motions under integrator = "rk4"'
     assert ties in reason(ARM.replace("[0.2, 1, 0]", "[0, 1, 0]") + loop, "rk4")
-    box = FLYING.replace("visual", "collision") + "[[ground]]\nplane = { normal = [0, 0, 1] }\n"
-    assert 'contacts under integrator = "semi_implicit"' in reason(box, "semi_implicit")
     imu = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
     assert "sampled blocks that read accelerations or wrenches" in reason(ARM + imu, "rk4")
+
+
+STIFF = "stiffness = 4e5\nrest = -0.5\ndamping = 80.0\n"
+
+
+@pytest.mark.parametrize("scheme", ["implicit_midpoint", "generalized_alpha"])
+def test_a_stiff_mechanism_has_the_gradient_of_differences(scheme: str, tmp_path: Path) -> None:
+    """h² K / m is 1.2, and a damper stops the hub within a step: generalized α begins by Euler's method."""
+    text = PENDULUM.replace("stiffness = 300.0\nrest = -0.5\n", STIFF)
+    text = text.replace('child = "hub"\n', 'child = "hub"\ndamping = 900.0\n', 1)
+    scene = scene_of(tmp_path, text, scheme)
+    rollout = Rollout(scene, np.array([0.3, -0.499]), np.array([0.8, 0.4]), 12)
+    if scheme == "generalized_alpha":
+        begun = rollout.at(rollout.q[None], rollout.v[None])
+        begun.step(steps=1)
+        assert begun._records.engine.parts["scheme"][0, 4] == 0  # the next step begins, too
+    paths = ["joint.turn.damping", "joint.along.stiffness", "body.bob.mass", "gravity"]
+    found = rollout.gradient(by=paths)
+    assert error(by_start(found), rollout.by_start()) < SMOOTH
+    for path in paths:
+        own = np.atleast_1d(found.parameters[path][0])
+        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
+
+
+def test_accelerations_that_generalized_alpha_carries_are_states_of_a_step(tmp_path: Path) -> None:
+    text = ARM + table("sensor", name="read", type="coordinates", coordinates=JOINTS)
+    gains = {"kp": [30.0, 12.0], "kd": [1.5, 0.4]}
+    inputs = ["target", "read.q", "read.v"]
+    text += table("controller", name="pd", type="pd", inputs=inputs, **gains)
+    text += table("controller", name="slow", type="low_pass", inputs=["pd"], time_constant=8e-3)
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="slow")
+    scene = scene_of(tmp_path, text, "generalized_alpha")
+    worlds = pysim.Worlds(scene, 1)
+    worlds.step(steps=5)
+    found = pysim.step_derivatives(worlds, steps=3)
+    signals, records = scene.signals, worlds._records
+    assert signals is not None
+    names = signals.state_names
+    first = signals.description.states + signals.description.held
+    places = [*range(2), first, first + 1, first + 2, first + 3]
+    carried = [7, 8, 13, 14]
+    assert found.states == (
+        *("q.shoulder", "q.elbow", "v.shoulder", "v.elbow"),
+        *names,
+        *(f"algorithmic.{name}" for name in names),
+        *(f"rate.{name}" for name in names),
+        *(f"{kind}.{name}" for kind in ("acceleration", "algorithmic") for name in JOINTS),
+    )
+    saved, size, count = worlds.save(), 1e-3, len(found.states)
+
+    def state() -> list[Array]:
+        numbers, scheme = records.signals[0, places], records.engine.parts["scheme"][0, carried]
+        return [worlds.q[0], worlds.v[0], numbers, scheme]
+
+    for i in range(count):
+        change = np.zeros(count)
+        for k, weight in WEIGHTS.items():
+            worlds.load(saved)
+            move = k * size * np.eye(count)[i]
+            worlds.q[0] += move[:2]
+            worlds.v[0] += move[2:4]
+            records.signals[0, places] += move[4:10]
+            records.engine.parts["scheme"][0, carried] += move[10:]
+            records.engine.see(np.zeros(1, np.int32))  # the scheme goes on with what it carries
+            worlds.step(steps=3)
+            change += weight * np.concatenate(state()) / 60 / size
+        assert np.abs(found.A[0, :, i] - change).max() < 1e-7 * max(1, np.abs(change).max())
+
+
+def test_steps_of_a_gradient_and_after_it_have_the_bits_of_steps_without(tmp_path: Path) -> None:
+    """Forces jump with the controls of every step."""
+    scene = scene_of(tmp_path, FLYING, "generalized_alpha")
+    controls = np.random.default_rng(4).normal(0, 0.2, (3, 8, 1))
+    both = [pysim.Worlds(scene, 3), pysim.Worlds(scene, 3)]
+    for worlds in both:
+        worlds.step(steps=8, controls=controls)
+    ends = []
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        ends.append(q[:, -1])
+        return np.zeros(3), 0 * q, 0 * v
+
+    pysim.gradient(both[0], -controls, loss=loss)
+    pysim.gradient(both[0], controls, loss=loss)
+    for worlds in both:
+        worlds.step(steps=8, controls=controls)
+    assert np.array_equal(both[0].q, both[1].q)
+    assert np.array_equal(ends[1], both[1].q)
+
+
+BALL = """
+[[body]]
+name = "ball"
+mass = 0.4
+inertia = { xx = 0.001, yy = 0.001, zz = 0.001 }
+collision = [{ sphere = { radius = 0.08 } }]
+[[joint]]
+name = "other"
+type = "free"
+child = "ball"
+at = { xyz = [0.14, 0.22, 0.62] }
+"""
+
+
+@pytest.mark.parametrize("steps", [200, 254])  # on the plane, and with the ball on the box
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4", "generalized_alpha"])
+def test_smooth_contacts_have_the_gradient_of_differences(
+    scheme: str, steps: int, tmp_path: Path
+) -> None:
+    """A box falls onto a plane, and a ball onto the box."""
+    text = BOX.replace("stiffness = 3e4", "stiffness = 3e3") + BALL
+    scene = scene_of(tmp_path, text, scheme, 5e-4)
+    start = pysim.Worlds(scene)
+    start.v[:] = [0.4, -0.2, -1.5, 1.0, -2.0, 0.7, 0.3, 0.1, -2.5, 0.4, -0.6, 0.5]
+    start.step(steps=steps)
+    rollout = Rollout(scene, start.q.copy(), start.v.copy(), 12)
+    apart = scene_of(
+        tmp_path, text.replace("[0, 0, 1] }", "[0, 0, 1], offset = -9 }"), scheme, 5e-4
+    )
+    assert steps > 200 or not same_end(rollout, apart)
+    ghost = text.replace(BALL, BALL.replace("collision", "visual"))
+    assert steps == 200 or not same_end(rollout, scene_of(tmp_path, ghost, scheme, 5e-4))
+    paths = ["body.box.mass", "gravity"]
+    found = rollout.gradient(by=paths)
+    assert error(by_start(found), rollout.by_start()) < SMOOTH
+    for path in paths:
+        own = np.atleast_1d(found.parameters[path][0])
+        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
+
+
+def same_end(rollout: Rollout, scene: pysim.Scene) -> bool:
+    """Whether the rollout ends where it would in another scene."""
+    other = Rollout(scene, rollout.q, rollout.v, rollout.steps)
+    return np.allclose(other.reference.v, rollout.reference.v, atol=1e-3)

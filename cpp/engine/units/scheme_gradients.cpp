@@ -2,6 +2,7 @@
 // gradients.cpp.
 // clang-format off
 #include "simd/reverse.hpp"  // before the kernels, which call its functions by their qualified names
+#include "collision/separation_product.hpp"  // before the texts that call its functions
 // clang-format on
 #include "engine/scheme_gradients.hpp"
 
