@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysim.analysis.gradient_parameters import Parameters
-from pysim.analysis.gradients import MEMORY, Rollout, along_motions
+from pysim.analysis.gradients import MEMORY, DifferentiableSteps, along_motions
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ArrayRollout:
     ) -> None:
         for path, value in (parameters or {}).items():
             worlds.parameters[path][...] = value
-        run = self._run = Rollout(worlds, controls, steps, signals)
+        run = self._run = DifferentiableSteps(worlds, controls, steps, signals)
         self._paths = list(parameters or {})
         self._parameters()  # which rejects those without a gradient
         self._numbers = worlds.parameters.save(run.every)
@@ -97,14 +97,17 @@ class ArrayRollout:
         bars = along_motions(model, run.q, q_bar), v_bar, rows.reshape(run.signal_rows.shape)
         written = run.worlds.parameters
         now = written.save(run.every)
-        written.load(self._numbers, run.every)
+        others = now != self._numbers  # written since
+        if others:
+            written.load(self._numbers, run.every)
         try:
             parameters = self._parameters()  # other numbers may differ since
             with run.from_here():
                 found = run.backward(self._kept, self._stride, bars, parameters.sums)
             cotangents = run.result(np.zeros(run.count), found, parameters)
         finally:
-            written.load(now, run.every)
+            if others:
+                written.load(now, run.every)
         of_controls = np.zeros(0) if cotangents.controls is None else cotangents.controls
         q = by_numbers(model, self._start, cotangents.q)
         return Cotangents(q, cotangents.v, of_controls, cotangents.parameters)

@@ -105,7 +105,7 @@ def gradient(
         if signals:
             raise SimulationError("signals", f"are not read by the loss {loss!r}; leave them out")
         signals = [loss]
-    run = Rollout(worlds, controls, steps, signals)
+    run = DifferentiableSteps(worlds, controls, steps, signals)
     parameters = Parameters(worlds, by, reads_signals=bool(run.signals))
     found = run.differentiate(loss, parameters, memory)
     if not run.has_touched and (surfaces := parameters.of_surfaces()):
@@ -116,7 +116,7 @@ def gradient(
     return found
 
 
-class Rollout:
+class DifferentiableSteps:
     """Steps of worlds whose states have derivatives.
 
     Args:

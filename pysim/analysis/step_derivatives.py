@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.analysis.gradients import Rollout
+from pysim.analysis.gradients import DifferentiableSteps
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.mechanism.model_numbers import coordinate_laws
@@ -79,7 +79,7 @@ def step_derivatives(
     >>> found.A.shape, found.states
     ((64, 2, 2), ('q.rail', 'v.rail'))
     """
-    run = Rollout(worlds, steps=steps)
+    run = DifferentiableSteps(worlds, steps=steps)
     held = None if controls is None else _checked(run, controls)
     states, made = _made(run, held)
     q, v, A, B = (np.asarray(x[0]) if run.one else x for x in made)
@@ -101,7 +101,7 @@ def derivatives_by_numbers(
     Returns:
         (2 nv + states, 2 nv + columns).
     """
-    run = Rollout(worlds, steps=steps)
+    run = DifferentiableSteps(worlds, steps=steps)
     run.places = columns[len(states) :]
     own, (_, _, A, B) = _made(run, None, states)
     rows = [*range(2 * run.scene.model.nv), *range(own.size - len(states), own.size)]
@@ -109,7 +109,7 @@ def derivatives_by_numbers(
 
 
 def _made(
-    run: Rollout, held: Array | None, numbers: list[int] | None = None
+    run: DifferentiableSteps, held: Array | None, numbers: list[int] | None = None
 ) -> tuple[_States, _Made]:
     """Return the states of steps, and their derivatives, under inputs that are held."""
     with run.from_here():
@@ -128,7 +128,7 @@ def _made(
 _Made = tuple[Array, Array, Array, Array]  # q and v at the end, A and B of all worlds
 
 
-def _matrices(run: Rollout, states: _States) -> _Made | None:
+def _matrices(run: DifferentiableSteps, states: _States) -> _Made | None:
     """Return the product of the matrices of all steps; None if more points touch than were states: now they are."""
     A = np.eye(states.size)
     B = np.zeros((states.size, len(run.places)))
@@ -143,7 +143,7 @@ def _matrices(run: Rollout, states: _States) -> _Made | None:
     return q, v, A, B
 
 
-def _products(run: Rollout, states: _States) -> _Made | None:
+def _products(run: DifferentiableSteps, states: _States) -> _Made | None:
     """Return A and B whose rows are products; None if more points touch than were states: now they are."""
     kept = run.forward(1)
     if states.add_points():
@@ -157,7 +157,7 @@ def _products(run: Rollout, states: _States) -> _Made | None:
     return run.q[:, -1], run.v[:, -1], *states.matrices(bar)
 
 
-def _checked(run: Rollout, controls: ArrayLike) -> Array:
+def _checked(run: DifferentiableSteps, controls: ArrayLike) -> Array:
     values = checked_real(controls, "controls")
     shape = (len(run.places),) if run.one else (run.count, len(run.places))
     if values.shape != shape:
@@ -181,7 +181,7 @@ class _States:
         numbers: those of the signals that are states; those of elements and of sampled blocks by default.
     """
 
-    def __init__(self, run: Rollout, numbers: list[int] | None = None) -> None:
+    def __init__(self, run: DifferentiableSteps, numbers: list[int] | None = None) -> None:
         self._run, self._model = run, run.scene.model
         self._points: set[int] = set()
         self.add_points()

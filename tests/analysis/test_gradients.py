@@ -527,7 +527,7 @@ def test_worlds_without_coordinates_are_refused(tmp_path: Path) -> None:
 def test_the_engine_refuses_states_that_are_no_packs(
     states: int, rows: int, problem: str, tmp_path: Path
 ) -> None:
-    run = gradients.Rollout(pysim.Worlds(scene_of(tmp_path, BOX), 8), steps=1)
+    run = gradients.DifferentiableSteps(pysim.Worlds(scene_of(tmp_path, BOX), 8), steps=1)
     count = 0 if states == 0 else run.pack + min(states, 0)
     bar = [np.zeros((run.pack * rows // 8, size)) for size in run._sizes()[1].values()]
     index, q, v = np.arange(count, dtype=np.int32), np.zeros((count, 7)), np.zeros((count, 6))

@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.analysis import step_derivatives
-from pysim.analysis.gradients import Rollout
+from pysim.analysis.gradients import DifferentiableSteps
 from pysim.typing import Array
 from tests.analysis.test_gradient_contacts import MATERIAL, body
 from tests.analysis.test_gradients import BOX, HOPPER, WEIGHTS, covector, scene_of
@@ -114,7 +114,7 @@ def test_a_single_world_has_no_axis_of_worlds(tmp_path: Path) -> None:
 
 
 def test_nodes_that_are_solved_in_shorter_steps_are_named(tmp_path: Path) -> None:
-    run = Rollout(pysim.Worlds(scene_of(tmp_path, BOX), 9), steps=1)
+    run = DifferentiableSteps(pysim.Worlds(scene_of(tmp_path, BOX), 9), steps=1)
     good = np.ones(len(run.packed))
     good[[2, 7]] = 0
     with pytest.raises(pysim.SimulationError, match=r"step 1 of worlds 2, 7 is solved in shorter"):
@@ -126,7 +126,7 @@ def test_nodes_that_are_solved_in_shorter_steps_are_named(tmp_path: Path) -> Non
 
 def rows_of_products(worlds: pysim.Worlds, steps: int) -> tuple[Array, Array]:
     """Return A and B of worlds whose rows are products with rows of the identity."""
-    run = Rollout(worlds, steps=steps)
+    run = DifferentiableSteps(worlds, steps=steps)
     with run.from_here() as start:
         states = step_derivatives._States(run)
         made = step_derivatives._products(run, states)
