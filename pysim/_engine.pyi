@@ -224,6 +224,10 @@ class CouplingDescription(_Record):
     derivative: Program | None = None
     work: int = -1
 
+class ElementCoordinate(_Record):
+    q: int
+    v: int
+
 class PathPoint(_Record):
     body: int
     at: Array
@@ -234,10 +238,9 @@ class PathPoint(_Record):
     lower: float = ...
     upper: float = ...
     multiplicity: float = ...
-
-class ElementCoordinate(_Record):
-    q: int
-    v: int
+    coordinates: Sequence[ElementCoordinate] = ...
+    place: Program | None = ...
+    slopes: Program | None = ...
 
 class ElementDescription(_Record):
     name: str

@@ -10,7 +10,7 @@
 namespace pysim::bindings {
 
 using namespace pybind11::literals;
-using PathPoint = tree::PathPoint<double>;
+using PathPoint = tree::PathPointDescription;
 
 namespace {
 

@@ -15,24 +15,10 @@ using tree::CouplingDescription;
 using tree::ElementCoordinate;
 using tree::ElementDescription;
 using tree::LoopDescription;
-using PathPoint = tree::PathPoint<double>;
+using PathPoint = tree::PathPointDescription;
 using Term = tree::Term<double>;
 
 namespace {
-
-void set_path_pose(PathPoint& point, const Numbers& at) {
-  double pose[12];
-  pack_pose(at, "at", pose);
-  std::copy(pose, pose + 9, point.axes);
-  std::copy(pose + 9, pose + 12, point.at);
-}
-
-Numbers path_pose(const PathPoint& point) {
-  double pose[12];
-  std::copy(point.axes, point.axes + 9, pose);
-  std::copy(point.at, point.at + 3, pose + 9);
-  return pose_matrix(pose);
-}
 
 void bind_loop(py::module_& m) {
   py::class_<LoopDescription> loop(m,
@@ -76,21 +62,27 @@ void bind_coupling(py::module_& m) {
 void bind_element(py::module_& m) {
   const Numbers zeros(3, std::array<double, 3>{}.data());
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  py::class_<PathPoint> point(m, "PathPoint", "A part of a path, with its frame in a body (-1: the world).");
+  py::class_<ElementCoordinate> coordinate(
+      m, "ElementCoordinate", "A coordinate by its place in q (-1 if it is no plain number) and in v.");
+  define_record(coordinate, field("q"_a, &ElementCoordinate::q), field("v"_a, &ElementCoordinate::v));
+
+  py::class_<PathPoint> point(
+      m,
+      "PathPoint",
+      "A part of a path, with its frame in a body (-1: the world); coordinates may move a point.");
   define_record(point,
                 field("body"_a, &PathPoint::body),
-                field<Numbers>("at"_a, &set_path_pose, &path_pose),
+                pose_field("at"_a, &PathPoint::at),
                 field("kind"_a = tree::PathKind::point, &PathPoint::kind),
                 vector_field("radii"_a = zeros, &PathPoint::radii),
                 vector_field("side"_a = zeros, &PathPoint::side),
                 field("q"_a = -1, &PathPoint::q),
                 field("lower"_a = -infinity, &PathPoint::lower),
                 field("upper"_a = infinity, &PathPoint::upper),
-                field("multiplicity"_a = 1.0, &PathPoint::multiplicity));
-
-  py::class_<ElementCoordinate> coordinate(
-      m, "ElementCoordinate", "A coordinate by its place in q (-1 if it is no plain number) and in v.");
-  define_record(coordinate, field("q"_a, &ElementCoordinate::q), field("v"_a, &ElementCoordinate::v));
+                field("multiplicity"_a = 1.0, &PathPoint::multiplicity),
+                field("coordinates"_a = std::vector<ElementCoordinate>(), &PathPoint::coordinates),
+                field("place"_a = py::none(), &PathPoint::place),
+                field("slopes"_a = py::none(), &PathPoint::slopes));
 
   py::class_<ElementDescription> element(
       m,

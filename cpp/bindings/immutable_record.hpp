@@ -121,7 +121,10 @@ void define_record(py::class_<Record>& record, const Fields&... fields) {
                return made;
              }),
              fields.argument...);
-  (record.def_property_readonly(fields.argument.name, fields.get), ...);
+  (record.def_property_readonly(
+       fields.argument.name,
+       [get = fields.get](const Record& made) -> decltype(auto) { return get(made); }),  // also of a base
+   ...);
   define_fields(record, py::make_tuple(fields.argument.name...));
 }
 

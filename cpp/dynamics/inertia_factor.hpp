@@ -162,7 +162,7 @@ struct TreeFactor {
   template <class Push>
   void path_wrenches(const Push& push, Workspace<S> w) const {
     const auto end = [this](const tree::PathPoint<typename S::Parameter>& point, int) {
-      const Vec3<S> at = spatial::all3<S>(point.at);
+      const Vec3<S> at = spatial::all3<S>(point.at + 9);
       const int b = point.body;
       return MovingEnd<S>{
           b, at, b < 0 ? PointMotion<S>{at, zero3<S>()} : point_motion(X_WB[b], body[b].V, at)};

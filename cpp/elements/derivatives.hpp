@@ -183,18 +183,27 @@ template <class S>
 PathSupport path_support(const ModelOf<S>& model,
                          const Element<typename S::Parameter>& element,
                          Workspace<S>& w) {
-  bool* const moved = take<bool>(w, model.bodies);
+  bool *const moved = take<bool>(w, model.bodies), *const is_listed = take<bool>(w, model.nv);
   int* const coordinate = take<int>(w, model.nv);
   for (int b = 0; b < model.bodies; ++b) moved[b] = false;
+  for (int k = 0; k < model.nv; ++k) is_listed[k] = false;
   for (int k = element.first; k < element.first + element.count; ++k) {
     if (model.path_point[k].body >= 0) moved[model.path_point[k].body] = true;
   }
   int count = 0;
+  const auto list = [&](int k) {
+    if (!is_listed[k]) coordinate[count++] = k;
+    is_listed[k] = true;
+  };
   for (int b = model.bodies - 1; b >= 0; --b) {
     if (!moved[b]) continue;
     const Joint& joint = model.joint[b];
     if (joint.parent >= 0) moved[joint.parent] = true;
-    for (int i = 0; i < joint.nv; ++i) coordinate[count++] = joint.v + i;
+    for (int i = 0; i < joint.nv; ++i) list(joint.v + i);
+  }
+  for (int k = element.first; k < element.first + element.count; ++k) {
+    const auto& point = model.path_point[k];
+    for (int i = 0; i < point.count; ++i) list(model.element_coordinate[point.first + i].v);
   }
   return {coordinate, count};
 }
@@ -210,11 +219,10 @@ void relative_levers(const ModelOf<S>& model,
                      S* levers) {
   const S one = all<S>(1);
   for (const int k : support) d.D[k] = zero3<S>();
-  spread_levers(model, d, end.body, end.at, one);
+  spread_levers(model, d, end, one);
   if (obstacle >= 0) {
-    const Vec3<S> p = end_motion(d.body, end).p;
-    const Pose<S>& X_WO = d.body[obstacle].X_WB;
-    spread_levers(model, d, obstacle, transpose_times(X_WO.R, p - X_WO.p), -one);
+    const Vec3<S> p = point_motion(d.body, end.body, end.at).p;
+    spread_levers(model, d, fixed_on(d.body, obstacle, p), -one);
   }
   for (const int k : support) levers[k] = dot(f, d.D[k]);
 }
@@ -265,7 +273,8 @@ void add_path_curvature(const ModelOf<S>& model,
           }
           visit(k, all<S>(0), rate);
         }
-      });
+      },
+      w);
 }
 
 /// visit(k, ∂L/∂q_k, ∂L̇/∂q_k) for every segment of a path and coordinate k of its support; adds −T ∂²L/∂q² to
@@ -281,15 +290,19 @@ void visit_path_slopes(const ModelOf<S>& model,
                        Workspace<S> w) {
   const S one = all<S>(1);
   visit_segments<S, true>(
-      model, d.body, d.q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
-        if (from.body == to.body) return;
-        const Vec3<S>&at_a = from.at, &at_b = to.at;
+      model,
+      d.body,
+      d.q,
+      v,
+      element,
+      [&](const PathEnd<S>& from, const PathEnd<S>& to, const Segment<S>& s) {
+        if (from.body == to.body && !from.moves() && !to.moves()) return;
         for (const int k : support) d.D[k] = d.rate[k] = zero3<S>();
-        spread_levers(model, d, from.body, at_a, -one);
+        spread_levers(model, d, from, -one);
         const S pull = tension * s.multiplicity;
-        spread_curvature(model, d, v, from.body, at_a, -one, pull * s.n);
-        spread_levers(model, d, to.body, at_b, one);
-        spread_curvature(model, d, v, to.body, at_b, one, pull * s.n);
+        spread_curvature(model, d, v, from, -one, pull * s.n);
+        spread_levers(model, d, to, one);
+        spread_curvature(model, d, v, to, one, pull * s.n);
         for (const int k : support) {
           const S stretch = dot(s.n, d.D[k]);
           const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
@@ -298,7 +311,8 @@ void visit_path_slopes(const ModelOf<S>& model,
           const Vec3<S> df = (d.sign * pull) * dn;
           for (const int i : support) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
         }
-      });
+      },
+      w);
   if (!element.is_straight()) add_path_curvature<S>(model, d, v, element, support, tension, visit, w);
 }
 
@@ -310,7 +324,7 @@ void add_path_derivatives(const ModelOf<S>& model,
                           Workspace<S> w) {
   const auto& program = model.program[element.derivative];
   S* const registers = take<S>(w, program.registers);
-  load_path(model, d.body, d.q, element, registers);
+  load_path(model, d.body, d.q, v, element, registers, w);
   run_program(program, 2, registers);
   const S tension = registers[program.outputs[0]], by_length = registers[program.outputs[1]],
           by_rate = registers[program.outputs[2]];

@@ -11,13 +11,12 @@
 
 #include "elements/ellipsoid_wrapping.hpp"
 #include "elements/inside_wrapping.hpp"
-#include "elements/straight_paths.hpp"
+#include "elements/path_points.hpp"
 #include "elements/torus_wrapping.hpp"
 #include "elements/wrap_chain.hpp"
 
 namespace pysim::elements {
 
-using tree::ElementCoordinate;
 using tree::ElementKind;
 
 /// A frame on a moving body: its pose in the world, and its twist in its own axes.
@@ -89,30 +88,6 @@ void add_frame_force(const ModelOf<S>& model,
   push_frames<S>(element, X_AB, output_wrench(program.outputs, static_cast<const S*>(registers)), wrenches);
 }
 
-/// End of a straight part of a path: a point fixed on a body, in its frame.
-template <class S>
-struct PathEnd {
-  int body;
-  Vec3<S> at;
-};
-
-template <class S>
-PathEnd<S> path_end(const PathPoint<typename S::Parameter>& point) {
-  return {point.body, spatial::all3<S>(point.at)};
-}
-
-template <class S>
-PointMotion<S> end_motion(const PlacedBody<S>* body, const PathEnd<S>& end) {
-  return point_motion(body, end.body, end.at);
-}
-
-/// Frame of an obstacle, or of a conditional point, in the world.
-template <class S>
-Pose<S> obstacle_pose(const PlacedBody<S>* body, const PathPoint<typename S::Parameter>& point) {
-  const Pose<S> X = {spatial::all33<S>(point.axes), spatial::all3<S>(point.at)};
-  return point.body < 0 ? X : body[point.body].X_WB * X;
-}
-
 /// Path over an obstacle, or past a conditional point, between two points of the world, in the obstacle's
 /// frame.
 template <class S, bool with_curvature>
@@ -140,13 +115,15 @@ Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
   return through_point<S, with_curvature>(a, b, (x >= all<S>(point.lower)) & (x <= all<S>(point.upper)));
 }
 
-/// Obstacles, or one conditional point, between two points of a path.
+/// Obstacles, or one conditional point, between two points of a path, with their frames in their bodies and
+/// the world.
 template <class S>
 struct ObstacleRun {
   const PathPoint<typename S::Parameter>* point;
   int count;
   const S* q;
-  Pose<S> X_WO[most_obstacles];
+  Pose<S> X_BO[most_obstacles], X_WO[most_obstacles];
+  PointSlopes<S> slopes;  ///< of a conditional point that moves
 
   const Pose<S>& pose(int i) const { return X_WO[i]; }
 
@@ -175,13 +152,20 @@ struct ObstacleRun {
 };
 
 /// The obstacles that begin at a part of a path; none at a point.
-template <class S>
+template <class S, class Ends>
 ObstacleRun<S> obstacle_run(const PlacedBody<S>* body,
                             const S* q,
-                            const PathPoint<typename S::Parameter>* point) {
-  ObstacleRun<S> run = {point, 0, q, {}};
+                            const PathPoint<typename S::Parameter>* point,
+                            Ends& end) {
+  ObstacleRun<S> run;
+  run.point = point, run.count = 0, run.q = q;
   for (; point[run.count].kind != PathKind::point; ++run.count) {
-    run.X_WO[run.count] = obstacle_pose(body, point[run.count]);
+    const auto& own = point[run.count];
+    const PathEnd<S> centre = end(own);
+    const Pose<S> X_BO = {spatial::all33<S>(own.at), centre.at};
+    run.X_BO[run.count] = X_BO;
+    run.X_WO[run.count] = own.body < 0 ? X_BO : body[own.body].X_WB * X_BO;
+    run.slopes = centre.slopes;
   }
   return run;
 }
@@ -193,45 +177,48 @@ PathEnd<S> fixed_on(const PlacedBody<S>* body, int b, const Vec3<S>& p) {
 }
 
 /// f(from, to, segment) for every straight part of a path; the length of an arc counts with the part after
-/// it. `with_junctions` splits the parts between obstacles at their junctions, which are points on the
-/// obstacle before them.
-template <class S, bool with_junctions = false, class Visit>
+/// it. v may be null (zero). `for_slopes` splits the parts between obstacles at their junctions, which are
+/// points on the obstacle before them, and finds the second derivatives of moving points.
+template <class S, bool for_slopes = false, class Visit>
 void visit_segments(const ModelOf<S>& model,
                     const PlacedBody<S>* body,
                     const S* q,
+                    const S* v,
                     const Element<typename S::Parameter>& element,
-                    const Visit& visit) {
+                    const Visit& visit,
+                    Workspace<S> w) {
   const auto* const point = model.path_point + element.first;
-  PathEnd<S> from = path_end<S>(point[0]);
-  PointMotion<S> A = end_motion(body, from);
+  PathEnds<S, for_slopes> end(model, q, w);
+  PathEnd<S> from = end(point[0]);
+  PointMotion<S> A = end_motion(body, from, v);
   for (int k = 1; k < element.count; ++k) {
-    const ObstacleRun<S> run = obstacle_run(body, q, point + k);
+    const ObstacleRun<S> run = obstacle_run(body, q, point + k, end);
     k += run.count;
-    const PathEnd<S> to = path_end<S>(point[k]);
-    const PointMotion<S> B = end_motion(body, to);
+    const PathEnd<S> to = end(point[k]);
+    const PointMotion<S> B = end_motion(body, to, v);
     const S strands = all<S>(point[k].multiplicity);
     S arc = all<S>(0);  // before `from`
-    const auto part = [&](const PathEnd<S>& next, const PointMotion<S>& end) {
-      Segment<S> s = segment(A, end, strands);
+    const auto part = [&](const PathEnd<S>& next, const PointMotion<S>& motion) {
+      Segment<S> s = segment(A, motion, strands);
       s.length += arc;
       visit(from, next, s);
     };
     if (run.count > 0) {
       const WrapChain<S> chain = wrap_chain<S, false>(run, A.p, B.p);
       for (int i = 0; i < run.count; ++i) {
-        const auto& obstacle = run.point[i];
+        const int obstacle = run.point[i].body;
         const Wrap<S>& over = chain.over[i];
-        const Pose<S> X_BO = {spatial::all33<S>(obstacle.axes), spatial::all3<S>(obstacle.at)};
-        const PathEnd<S> P = {obstacle.body, X_BO * over.P};
-        part(P, end_motion(body, P));
-        from = {obstacle.body, X_BO * over.Q};
-        A = end_motion(body, from);
+        const PointSlopes<S> slopes = select_slopes<S, for_slopes>(over.touches, run.slopes, w);
+        const PathEnd<S> P = {obstacle, run.X_BO[i] * over.P, slopes};
+        part(P, end_motion(body, P, v));
+        from = {obstacle, run.X_BO[i] * over.Q, slopes};
+        A = end_motion(body, from, v);
         arc = over.arc;
-        if (with_junctions && i + 1 < run.count) {
-          const PathEnd<S> c = fixed_on(body, obstacle.body, chain.junction[i]);
-          part(c, end_motion(body, c));
+        if (for_slopes && i + 1 < run.count) {
+          const PathEnd<S> c = fixed_on(body, obstacle, chain.junction[i]);
+          part(c, end_motion(body, c, v));
           from = c;
-          A = end_motion(body, c);
+          A = end_motion(body, c, v);
           arc = all<S>(0);
         }
       }
@@ -259,13 +246,15 @@ void visit_curvature_terms(const ModelOf<S>& model,
                            const S* q,
                            const Element<typename S::Parameter>& element,
                            const Visit& visit,
-                           const Square& square) {
+                           const Square& square,
+                           Workspace<S> w) {
   const auto* const point = model.path_point + element.first;
+  PathEnds<S> end(model, q, w);
   for (int k = 1; k + 1 < element.count; ++k) {
-    const ObstacleRun<S> run = obstacle_run(body, q, point + k);
+    const ObstacleRun<S> run = obstacle_run(body, q, point + k, end);
     if (run.count == 0) continue;
-    const PathEnd<S> start = path_end<S>(point[k - 1]), to = path_end<S>(point[k + run.count]);
-    const Vec3<S> a = end_motion(body, start).p, b = end_motion(body, to).p;
+    const PathEnd<S> start = end(point[k - 1]), to = end(point[k + run.count]);
+    const Vec3<S> a = point_motion(body, start.body, start.at).p, b = point_motion(body, to.body, to.at).p;
     const WrapChain<S> chain = wrap_chain<S, true>(run, a, b);
     const S strands = all<S>(point[k + run.count].multiplicity);
     ChainLink<S> link[most_obstacles];
@@ -306,24 +295,38 @@ void visit_curvature_terms(const ModelOf<S>& model,
   }
 }
 
-/// Number of vectors by which the line of a path is remembered.
+/// Number of vectors by which the straight parts of a path are remembered.
 template <class Real>
-constexpr int line_vectors(const Element<Real>& element) {
+constexpr int part_vectors(const Element<Real>& element) {
   return (element.count - 1) * (element.is_straight() ? 1 : 3);
 }
 
-/// Writes L and L̇ to the first registers. `line`, which may be null, receives the directions of the straight
-/// parts, and if there are obstacles their ends, so that a tension is applied without wrapping again.
+/// Number of those by which its line is remembered.
+template <class Real>
+constexpr int line_vectors(const Element<Real>& element) {
+  return part_vectors(element) + element.slopes;
+}
+
+/// Writes L and L̇ to the first registers; v may be null (zero). `line`, which may be null, receives the
+/// directions of the straight parts, unless all points are fixed their ends, and then the slopes of moving
+/// points, so that a tension is applied without wrapping again.
 template <class S>
 void load_path(const ModelOf<S>& model,
                const PlacedBody<S>* body,
                const S* q,
+               const S* v,
                const Element<typename S::Parameter>& element,
                S* registers,
+               Workspace<S> w,
                Vec3<S>* line = nullptr) {
   S length = all<S>(0), rate = all<S>(0);
   const bool with_ends = !element.is_straight();
-  visit_segments(model, body, q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+  Vec3<S>* slope = line == nullptr ? nullptr : line + part_vectors(element);
+  const auto keep_slopes = [&](const PathEnd<S>& end) {
+    visit_point_slopes(body, end, [&](int, const Vec3<S>& e) { *slope++ = e; });
+  };
+  bool is_first = true;
+  const auto add = [&](const PathEnd<S>& from, const PathEnd<S>& to, const Segment<S>& s) {
     length = fma(s.multiplicity, s.length, length);
     rate = fma(s.multiplicity, dot(s.n, s.d_rate), rate);
     if (line == nullptr) return;
@@ -331,7 +334,11 @@ void load_path(const ModelOf<S>& model,
     if (!with_ends) return;
     *line++ = from.at;
     *line++ = to.at;
-  });
+    if (is_first) keep_slopes(from);
+    is_first = false;
+    keep_slopes(to);
+  };
+  visit_segments(model, body, q, v, element, add, w);
   registers[0] = length;
   registers[1] = rate;
 }
@@ -346,27 +353,36 @@ void push_path(const ModelOf<S>& model,
   const auto* const point = model.path_point + element.first;
   const bool is_straight = element.is_straight();
   const int vectors = is_straight ? 1 : 3;
+  const Vec3<S>* slope = line + part_vectors(element);  // of `from`
+  const auto along = [&](const auto& moving, const Vec3<S>* e, const Vec3<S>& f) {
+    const ElementCoordinate* const x = model.element_coordinate + moving.first;
+    for (int i = 0; i < moving.count; ++i) wrenches.on_coordinate(x[i].v, dot(e[i], f));
+  };
   for (int k = 1; k < element.count; ++k, line += vectors) {
     const auto &from = point[k - 1], &to = point[k];
-    if (from.body == to.body) continue;
+    if (from.body == to.body && !from.moves() && !to.moves()) continue;
     int end = k;
     while (point[end].kind != PathKind::point) ++end;
     const Vec3<S> f = (tension * all<S>(point[end].multiplicity)) * line[0];
-    wrenches.at_point(from.body, is_straight ? spatial::all3<S>(from.at) : line[1], f);
-    wrenches.at_point(to.body, is_straight ? spatial::all3<S>(to.at) : line[2], -f);
+    wrenches.at_point(from.body, is_straight ? spatial::all3<S>(from.at + 9) : line[1], f);
+    wrenches.at_point(to.body, is_straight ? spatial::all3<S>(to.at + 9) : line[2], -f);
+    along(from, slope, f);
+    slope += from.count;
+    along(to, slope, -f);
   }
 }
 
 template <class S>
 void add_path_force(const ModelOf<S>& model,
                     const S* q,
+                    const S* v,
                     const Element<typename S::Parameter>& element,
                     const BodyWrenches<S>& wrenches,
                     Workspace<S> w) {
   const PlacedBody<S>* const body = wrenches.body;
   if (element.is_straight()) {
     const auto end = [body](const PathPoint<typename S::Parameter>& point, int) {
-      const Vec3<S> at = spatial::all3<S>(point.at);
+      const Vec3<S> at = spatial::all3<S>(point.at + 9);
       return MovingEnd<S>{point.body, at, point_motion(body, point.body, at)};
     };
     const auto pull = [&](const MovingEnd<S>& point, const Vec3<S>& f) {
@@ -378,7 +394,7 @@ void add_path_force(const ModelOf<S>& model,
   const auto& program = model.program[element.program];
   S* const registers = take<S>(w, program.registers);
   Vec3<S>* const line = take<Vec3<S>>(w, line_vectors(element));
-  load_path(model, body, q, element, registers, line);
+  load_path(model, body, q, v, element, registers, w, line);
   run_program(program, 2, registers);
   push_path<S>(model, element, registers[program.outputs[0]], line, wrenches);
 }
@@ -420,7 +436,7 @@ void add_element_forces(
   PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   place_bodies(model, q, v, body, columns);
-  const BodyWrenches<S> wrenches = take_wrenches<S>(model, body, w);
+  const BodyWrenches<S> wrenches = take_wrenches<S>(model, body, w, tau);
   bool pushes = false;
   for (int k = 0; k < model.elements; ++k) {
     const auto& element = model.element[k];
@@ -431,7 +447,7 @@ void add_element_forces(
         add_frame_force<S>(model, element, wrenches, w);
         break;
       case ElementKind::path:
-        add_path_force<S>(model, q, element, wrenches, w);
+        add_path_force<S>(model, q, v, element, wrenches, w);
         break;
       case ElementKind::coordinates:
         add_coordinate_force<S>(model, q, v, element, tau, w);
@@ -447,7 +463,8 @@ S element_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
   S energy = all<S>(0);
   PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  place_bodies(model, q, static_cast<const S*>(nullptr), body, columns);
+  const S* const still = nullptr;
+  place_bodies(model, q, still, body, columns);
   for (int k = 0; k < model.elements; ++k) {
     const auto& element = model.element[k];
     if (element.energy < 0) continue;
@@ -459,9 +476,9 @@ S element_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
       load_frames(body, element, registers);
       inputs = frame_inputs;
     } else if (element.kind == ElementKind::path) {
-      load_path(model, body, q, element, registers);
+      load_path(model, body, q, still, element, registers, inner);
     } else {
-      load_coordinates<S>(model, q, nullptr, element, registers);
+      load_coordinates<S>(model, q, still, element, registers);
       inputs = 2 * element.count;
     }
     run_program(program, inputs, registers);

@@ -65,11 +65,13 @@ PointMotion<S> point_motion(const PlacedBody<S>* body, int b, const Vec3<S>& at)
   return point_motion(body[b].X_WB, body[b].V, at);
 }
 
-/// Sum of the wrenches on every body, each in its body's frame about the body's origin.
+/// Sum of the wrenches on every body, each in its body's frame about the body's origin, and generalised
+/// forces on what moves points within bodies.
 template <class S>
 struct BodyWrenches {
   const PlacedBody<S>* body;
   Force<S>* sum;
+  S* tau = nullptr;  ///< [nv] of the tree; null if only wrenches are requested
 
   /// F in a frame that is fixed on body b.
   void at_frame(int b, const typename S::Parameter* at, const Force<S>& F) const {
@@ -85,6 +87,11 @@ struct BodyWrenches {
     sum[b] += Force<S>{f_B, cross(at, f_B)};
   }
 
+  /// x on velocity k of the tree.
+  void on_coordinate(int k, S x) const {
+    if (tau != nullptr) tau[k] += x;
+  }
+
   /// Adds Sᵀ F of body b to τ, and F to its parent; bodies come from the leaves to the root.
   void project(const ModelOf<S>& model, const Motion<S>* columns, int b, S* tau) const {
     const Joint& joint = model.joint[b];
@@ -95,10 +102,13 @@ struct BodyWrenches {
 
 /// No wrenches on any body.
 template <class S>
-BodyWrenches<S> take_wrenches(const ModelOf<S>& model, const PlacedBody<S>* body, Workspace<S>& w) {
+BodyWrenches<S> take_wrenches(const ModelOf<S>& model,
+                              const PlacedBody<S>* body,
+                              Workspace<S>& w,
+                              S* tau = nullptr) {
   Force<S>* const sum = take<Force<S>>(w, model.bodies);
   for (int b = 0; b < model.bodies; ++b) sum[b] = spatial::zero_force<S>();
-  return {body, sum};
+  return {body, sum, tau};
 }
 
 }  // namespace pysim::elements

@@ -3,10 +3,12 @@
 //     d = p_B − p_A,  D = ∂d/∂q,  ḋ = D v         H_ik = ∂D_i/∂q_k
 //
 // H_ik of an end at p:  ω_k × D_i if joint k is that of i or above it, else ω_i × D_k; within a joint whose S
-// depends on q, the velocity that ∂S_i/∂q_k gives p as well. All in world axes.
+// depends on q, the velocity that ∂S_i/∂q_k gives p as well. A coordinate that moves p within its body adds
+// e_i to D_i, ω_k × e_i to H_ik and H_ki of every joint k that moves the body, and ∂e_i/∂q_k. All in world
+// axes.
 #pragma once
 
-#include "elements/placed_bodies.hpp"
+#include "elements/path_points.hpp"
 #include "tree/subspace_derivative.hpp"
 
 namespace pysim::elements {
@@ -38,10 +40,13 @@ PYSIM_INLINE void add_entry(const ModelOf<S>& model, int i, int k, S x, S* matri
   entry = fma(all<S>(row.ratio * column.ratio), x, entry);
 }
 
-/// Levers of a point of body b, on every joint from b to the world; added to D with the end's sign.
+/// Levers of a point, on what moves it in its body and every joint from there to the world; added to D with
+/// the end's sign.
 template <class S>
-void spread_levers(const ModelOf<S>& model, const SegmentDerivatives<S>& d, int b, Vec3<S> at, S end) {
-  for (; b >= 0; b = model.joint[b].parent) {
+void spread_levers(const ModelOf<S>& model, const SegmentDerivatives<S>& d, const PathEnd<S>& point, S end) {
+  visit_point_slopes(d.body, point, [&](int i, const Vec3<S>& e) { d.D[i] = fma(end, e, d.D[i]); });
+  Vec3<S> at = point.at;
+  for (int b = point.body; b >= 0; b = model.joint[b].parent) {
     const Joint& joint = model.joint[b];
     for (int i = 0; i < joint.nv; ++i) {
       const Motion<S> Sj = column(tree::axis(joint, d.columns, i));
@@ -58,15 +63,32 @@ template <class S>
 void spread_curvature(const ModelOf<S>& model,
                       const SegmentDerivatives<S>& d,
                       const S* v,
-                      int b,
-                      Vec3<S> at,
+                      const PathEnd<S>& point,
                       S end,
                       const Vec3<S>& f) {
   const auto add = [&](int i, int k, const Vec3<S>& H) {
     d.rate[k] = fma(end * v[i], H, d.rate[k]);
     add_entry(model, i, k, -(d.sign * end) * dot(f, H), d.by_q);
   };
-  for (int down = b; down >= 0; down = model.joint[down].parent) {
+  visit_point_slopes(d.body, point, [&](int i, const Vec3<S>& e) {
+    for (int up = point.body; up >= 0; up = model.joint[up].parent) {
+      const Joint& other = model.joint[up];
+      for (int k = other.v; k < other.v + other.nv; ++k) {
+        const Vec3<S> H = cross(d.lever[k].w, e);
+        add(i, k, H);
+        add(k, i, H);
+      }
+    }
+  });
+  const PointSlopes<S>& moves = point.slopes;
+  for (int i = 0; i < moves.count; ++i) {
+    for (int k = 0; k < moves.count; ++k) {
+      const Vec3<S> H = in_world(d.body, point.body, moves.second[i * moves.count + k]);
+      add(moves.coordinate[i].v, moves.coordinate[k].v, H);
+    }
+  }
+  Vec3<S> at = point.at;
+  for (int down = point.body; down >= 0; down = model.joint[down].parent) {
     const Joint& own = model.joint[down];
     for (int up = down; up >= 0; up = model.joint[up].parent) {
       const Joint& other = model.joint[up];

@@ -58,7 +58,8 @@ template <class S>
 void place_ports(const ModelOf<S>& model,
                  const tree::PlacedList& list,
                  const S* v,
-                 const PlacedPorts<S>& ports) {
+                 const PlacedPorts<S>& ports,
+                 Workspace<S> w) {
   const int* const listed = model.signals->placed;
   for (int i = list.first_body; i < list.first_body + list.bodies; ++i) {
     bool& is_placed = ports.is_placed[model.ports + listed[i]];
@@ -76,7 +77,8 @@ void place_ports(const ModelOf<S>& model,
     if (ports.is_placed[k]) continue;
     ports.is_placed[k] = true;
     if (port.kind == ElementKind::path) {
-      load_path<S>(model, ports.body, ports.q, port, to, k < model.signals->driven ? line : nullptr);
+      const bool is_driven = k < model.signals->driven;
+      load_path<S>(model, ports.body, ports.q, v, port, to, w, is_driven ? line : nullptr);
     } else {
       load_frames<S>(ports.body, port, to);
     }

@@ -1,4 +1,4 @@
-// Forces along paths of points, without obstacles and conditional points.
+// Forces along paths of fixed points, without obstacles, conditional and moving points.
 //
 //     L = Σ m_j |p_{j+1} − p_j|     T = T(L, L̇)     f_j = T m_j n_j on the first point, −f_j on the next
 //

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kind_of_file[] = "pysim scene\n";
 constexpr std::size_t kind_size = sizeof(kind_of_file) - 1;
-constexpr std::uint32_t format = 3;
+constexpr std::uint32_t format = 4;
 struct Portable;  // the tag of what is no kernel
 using One = simd::Pack<double, 1, Portable>;
 

@@ -14,6 +14,7 @@ namespace pysim::stepping {
 template <class S>
 void add_element_wrenches(const ModelOf<S>& model,
                           const S* q,
+                          const S* v,
                           const elements::BodyWrenches<S>& wrenches,
                           Workspace<S> w) {
   for (int k = 0; k < model.elements; ++k) {
@@ -21,7 +22,7 @@ void add_element_wrenches(const ModelOf<S>& model,
     if (element.kind == tree::ElementKind::frames) {
       elements::add_frame_force<S>(model, element, wrenches, w);
     } else if (element.kind == tree::ElementKind::path) {
-      elements::add_path_force<S>(model, q, element, wrenches, w);
+      elements::add_path_force<S>(model, q, v, element, wrenches, w);
     }
   }
 }
@@ -46,7 +47,7 @@ void add_acting_wrenches(const SignalPoint<S>& at, spatial::Force<S>* sum, Works
   auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
   elements::place_bodies(model, at.full_q, at.full_v, body, columns);
   const elements::BodyWrenches<S> wrenches = {body, sum};
-  add_element_wrenches<S>(model, at.full_q, wrenches, w);
+  add_element_wrenches<S>(model, at.full_q, at.full_v, wrenches, w);
   auto& C = *take<elements::ContactWrench<S>>(w, 1);
   for (int k = 0; model.contacts != nullptr && k < model.contacts->pairs; ++k) {
     if (elements::evaluate_contact<S>(model, body, k, false, C)) {

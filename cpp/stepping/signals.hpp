@@ -102,8 +102,8 @@ struct SignalPoint {
 
   /// Registers after the program; `w` is the memory behind them.
   S* run(const SignalProgram& own, Workspace<S>& w) const {
-    elements::place_ports(model, own.placed, full_v, ports);
-    elements::place_ports(model, own.mean, full_mean_v, mean_ports);
+    elements::place_ports(model, own.placed, full_v, ports, w);
+    elements::place_ports(model, own.mean, full_mean_v, mean_ports, w);
     return elements::run_signals(model, own, values, SignalCalls<S>{model, full_q, full_v, w}, w);
   }
 };
@@ -212,7 +212,7 @@ void add_signal_forces(const ModelOf<S>& model,
     S* const full = take<S>(w, model.nv);
     for (int i = 0; i < model.nv; ++i) full[i] = all<S>(0);
     const auto effort = [&](int i) { return registers[outputs[signals.coordinates + i]]; };
-    const auto wrenches = elements::take_wrenches<S>(model, at.ports.body, w);
+    const auto wrenches = elements::take_wrenches<S>(model, at.ports.body, w, full);
     elements::push_ports(model, at.ports, effort, wrenches);
     const tree::PlacedList& list = signals.forces.placed;
     for (int i = list.first_body + list.bodies - 1; i >= list.first_body; --i) {

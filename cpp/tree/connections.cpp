@@ -1,14 +1,25 @@
 // Loops, couplings, elements and ports of a model: their placement in the tree, and the support paths of the
 // rows.
 #include <algorithm>
+#include <map>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "tree/axis_alignment.hpp"
 #include "tree/closure.hpp"
+#include "tree/model_file.hpp"
 
 namespace pysim::tree {
 namespace {
+
+/// The same bytes for parts of a path at one moving point.
+std::string place_as_bytes(const PathPointDescription& d) {
+  std::string bytes;
+  FileWriter write(bytes);
+  write(d.body), write(d.at), write(d.coordinates), write(d.place);
+  return bytes;
+}
 
 int all_rows(LoopKind kind, const Joint& joint) {
   switch (kind) {
@@ -207,7 +218,7 @@ void Model::add_elements(const std::vector<ElementDescription>& elements) {
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies()) {
       throw std::invalid_argument("force '" + d.name + "': no such body");
     }
-    Element<double> element = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, 0, {}, {}};
+    Element<double> element = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, 0, 0, {}, {}};
     std::copy(d.at_a, d.at_a + 12, element.at_a);
     std::copy(d.at_b, d.at_b + 12, element.at_b);
     to_engine_frame(d.a, element.at_a);
@@ -234,7 +245,7 @@ void Model::add_elements(const std::vector<ElementDescription>& elements) {
 }
 
 void Model::add_path(const std::string& name,
-                     const std::vector<PathPoint<double>>& points,
+                     const std::vector<PathPointDescription>& points,
                      Element<double>& element) {
   if (points.size() < 2) throw std::invalid_argument("force '" + name + "': a path needs two points");
   element.first = static_cast<int>(double_.path_points.size());
@@ -250,26 +261,51 @@ void Model::add_path(const std::string& name,
     if (!alone || run > tree::most_obstacles) {
       throw std::invalid_argument("force '" + name + "': too many obstacles between two points");
     }
-    if (run > 0) ++element.bends;
+    if (run > 0 || !points[k].coordinates.empty()) ++element.bends;
   }
-  for (PathPoint<double> point : points) {
+  std::map<std::string, PathPoint<double>> moving;  // the first part at each moving point
+  for (const PathPointDescription& d : points) {
+    PathPoint<double> point = d;
     if (point.body < -1 || point.body >= nbodies()) {
       throw std::invalid_argument("force '" + name + "': no such body");
     }
-    double pose[12];
-    std::copy(point.axes, point.axes + 9, pose);
-    std::copy(point.at, point.at + 3, pose + 9);
-    to_engine_frame(point.body, pose);
-    std::copy(pose, pose + 9, point.axes);
-    std::copy(pose + 9, pose + 12, point.at);
+    to_engine_frame(point.body, point.at);
     if (point.kind == PathKind::conditional) {
       if (point.q < 0 || point.q >= reduced_nq_) {
         throw std::invalid_argument("force '" + name + "': no such coordinate");
       }
       point.q = leading({point.q, -1}).q;
     }
+    point.first = point.count = 0;
+    point.program = point.derivative = -1;
+    if (!d.coordinates.empty()) {
+      if (point.kind != PathKind::point && point.kind != PathKind::conditional) {
+        throw std::invalid_argument("force '" + name + "': what moves is no point");
+      }
+      const auto [same, is_new] = moving.try_emplace(place_as_bytes(d), point);
+      if (is_new) set_motion(name, d, same->second);
+      const PathPoint<double>& first = same->second;
+      point.first = first.first, point.count = first.count;
+      point.program = first.program, point.derivative = first.derivative;
+    }
+    element.slopes += point.count;
     double_.path_points.push_back(point);
   }
+}
+
+/// The coordinates of a moving point and its programs.
+void Model::set_motion(const std::string& name, const PathPointDescription& d, PathPoint<double>& point) {
+  const std::size_t n = d.coordinates.size();
+  point.first = static_cast<int>(element_coordinates_.size());
+  point.count = static_cast<int>(n);
+  for (const ElementCoordinate& own : d.coordinates) {
+    if (own.q < 0 || own.q >= reduced_nq_ || own.v < 0 || own.v >= reduced_nv_) {
+      throw std::invalid_argument("force '" + name + "': no such coordinate");
+    }
+    element_coordinates_.push_back(leading(own));
+  }
+  point.program = keep_program(d.place, point.count, 3 + 3 * n, name);
+  point.derivative = keep_program(d.slopes, point.count, 3 + 3 * n + 3 * n * n, name);
 }
 
 void Model::add_element_coordinates(const ElementDescription& d, Element<double>& element) {
@@ -287,7 +323,7 @@ void Model::add_port(const PortDescription& d) {
   if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.kind == ElementKind::coordinates) {
     throw std::invalid_argument("'" + d.name + "': no such body");
   }
-  Element<double> port = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, 0, {}, {}};
+  Element<double> port = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, 0, 0, {}, {}};
   std::copy(d.at_a, d.at_a + 12, port.at_a);
   std::copy(d.at_b, d.at_b + 12, port.at_b);
   to_engine_frame(d.a, port.at_a);

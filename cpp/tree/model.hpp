@@ -115,13 +115,26 @@ struct CouplingDescription {
   }
 };
 
+/// A part of a path, see PathPoint, and of a moving point what moves it, in the user's frames.
+struct PathPointDescription : PathPoint<double> {
+  std::vector<ElementCoordinate> coordinates;  ///< of the user's q and v, that move it
+  std::optional<ProgramDescription> place;     ///< outputs 3 + 3 n
+  std::optional<ProgramDescription> slopes;    ///< outputs 3 + 3 n + 3 n²
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    PathPoint<double>::visit(f, r...);
+    f(r.coordinates...), f(r.place...), f(r.slopes...);
+  }
+};
+
 /// A force that a traced program computes, in the user's frames.
 struct ElementDescription {
   std::string name;
   ElementKind kind = ElementKind::frames;
   int a = -1, b = -1;                          ///< bodies of the frames, −1 for the world
   double at_a[12] = {}, at_b[12] = {};         ///< frames in their bodies
-  std::vector<PathPoint<double>> points;       ///< of a path
+  std::vector<PathPointDescription> points;    ///< of a path
   std::vector<ElementCoordinate> coordinates;  ///< of the user's q and v
   ProgramDescription program;
   ProgramDescription derivative;
@@ -140,7 +153,7 @@ struct PortDescription {
   ElementKind kind = ElementKind::frames;
   int a = -1, b = -1;
   double at_a[12] = {}, at_b[12] = {};
-  std::vector<PathPoint<double>> points;
+  std::vector<PathPointDescription> points;
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
@@ -334,8 +347,9 @@ class Model {
   void add_couplings(const std::vector<CouplingDescription>& couplings);
   void add_elements(const std::vector<ElementDescription>& elements);
   void add_path(const std::string& name,
-                const std::vector<PathPoint<double>>& points,
+                const std::vector<PathPointDescription>& points,
                 Element<double>& element);
+  void set_motion(const std::string& name, const PathPointDescription& d, PathPoint<double>& point);
   void add_signals(const SignalsDescription& d);
   void add_port(const PortDescription& d);
   SignalProgram add_signal_program(const std::optional<SignalProgramDescription>& d,

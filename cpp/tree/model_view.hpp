@@ -314,16 +314,17 @@ struct Element {
   int program;              ///< the force
   int derivative;           ///< the force's derivatives by the inputs, see elements/derivatives.hpp
   int energy;               ///< the stored energy, of the same inputs; −1 for none
-  int bends;                ///< obstacles and conditional points of a path
+  int bends;                ///< obstacles, conditional and moving points of a path
+  int slopes;               ///< of the moving points' places, by one coordinate each
   Real at_a[12], at_b[12];  ///< frames in the engine's frames of their bodies
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
     f(r.kind...), f(r.a...), f(r.b...), f(r.first...), f(r.count...), f(r.program...), f(r.derivative...),
-        f(r.energy...), f(r.bends...), f(r.at_a...), f(r.at_b...);
+        f(r.energy...), f(r.bends...), f(r.slopes...), f(r.at_a...), f(r.at_b...);
   }
 
-  /// Whether it acts along a path of points alone.
+  /// Whether it acts along a path of points alone, which are fixed on their bodies.
   bool is_straight() const { return kind == ElementKind::path && bends == 0; }
 };
 
@@ -346,14 +347,18 @@ constexpr int most_obstacles = 4;
 
 /// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp,
 /// elements/ellipsoid_wrapping.hpp) or passes through (elements/inside_wrapping.hpp,
-/// elements/torus_wrapping.hpp).
+/// elements/torus_wrapping.hpp). Coordinates may move a point (elements/path_points.hpp).
 template <class Real>
 struct PathPoint {
   int body;  ///< −1 for the world
   PathKind kind;
-  int q;          ///< coordinate of the tree that a conditional point depends on, else −1
-  Real at[3];     ///< point, or centre of the obstacle
-  Real axes[9];   ///< of the obstacle, column-major; z is the axis of a cylinder
+  int q;             ///< coordinate of the tree that a conditional point depends on, else −1
+  int first, count;  ///< of the coordinates that move a point, one range for parts at the same point; 0 for
+                     ///< a fixed one
+  int program;       ///< from these x (n) to its place p and ∂p/∂x_i (n); −1 for a fixed point
+  int derivative;    ///< to ∂²p/∂x_i∂x_k (n²), i after i, as well
+  Real at[12];       ///< frame of the obstacle or of p in the body, its origin the centre or the fixed point;
+                     ///< z is the axis of a cylinder
   Real radii[3];  ///< [m] of the obstacle: a radius three times, semi-axes, or of a ring and its tube twice
   Real side[3];   ///< direction in its axes in which the path passes; 0 for the shorter side
   Real lower, upper;  ///< range of the coordinate; of z in which a cylinder is touched
@@ -361,9 +366,11 @@ struct PathPoint {
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.body...), f(r.kind...), f(r.q...), f(r.at...), f(r.axes...), f(r.radii...), f(r.side...),
-        f(r.lower...), f(r.upper...), f(r.multiplicity...);
+    f(r.body...), f(r.kind...), f(r.q...), f(r.first...), f(r.count...), f(r.program...), f(r.derivative...),
+        f(r.at...), f(r.radii...), f(r.side...), f(r.lower...), f(r.upper...), f(r.multiplicity...);
   }
+
+  bool moves() const { return count > 0; }
 };
 
 /// A coordinate of the tree that an element acts on.

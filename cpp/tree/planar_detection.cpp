@@ -117,7 +117,7 @@ void Model::project_loops(const std::vector<NeutralPose>& poses, const double ax
   for (const PathPoint<double>& point : double_.path_points) {
     PlanePoint<double> flat = {};
     const double* const body = pose(point.body);
-    flat.height = lay(body, point.at, flat.at) + dot(axes + 6, body + 9);
+    flat.height = lay(body, point.at + 9, flat.at) + dot(axes + 6, body + 9);
     double_.plane_points.push_back(flat);
   }
 }

@@ -77,8 +77,9 @@ def _depth(model: Model, q: Array, obstacle: PathPart, end: PathPart) -> Array:
     """Return how far a point of a path is inside an obstacle (n,), in its radii, negative outside."""
     if end.kind != "point":
         return np.full(len(q), -np.inf)
-    X, P = (_placed(model, q, part) for part in (obstacle, end))
-    away = P[:, :3, 3] - X[:, :3, 3]
+    X = _pose(model, q, obstacle.body) @ obstacle.at
+    body, point = _pose(model, q, end.body), _point(model, q, end)
+    away = (body[:, :3, :3] @ point[..., None])[..., 0] + body[:, :3, 3] - X[:, :3, 3]
     place = np.einsum("nji,nj->ni", X[:, :3, :3], away)
     if obstacle.kind == "torus":
         off = np.hypot(place[:, 0], place[:, 1]) - obstacle.radius
@@ -89,8 +90,19 @@ def _depth(model: Model, q: Array, obstacle: PathPart, end: PathPart) -> Array:
     return np.asarray(1 - np.linalg.norm(local, axis=1))
 
 
-def _placed(model: Model, q: Array, part: PathPart) -> Array:
-    """Return the pose (n, 4, 4) of a part of a path."""
-    if part.body == "world":
-        return np.tile(part.at, (len(q), 1, 1))
-    return np.asarray(frame_placement(model, q, part.body)) @ part.at
+def _pose(model: Model, q: Array, body: str) -> Array:
+    """Return the pose (n, 4, 4) of a body of a path."""
+    if body == "world":
+        return np.tile(np.eye(4), (len(q), 1, 1))
+    return np.asarray(frame_placement(model, q, body))
+
+
+def _point(model: Model, q: Array, part: PathPart) -> Array:
+    """Return a point of a path in its body (n, 3), where coordinates may move it."""
+    if not part.moves:
+        return np.tile(part.point, (len(q), 1))
+    values = dict(zip(model.coordinate_names, q.T, strict=True))
+    for joint in model.joints:
+        if joint.mimic is not None:
+            values[joint.name] = joint.mimic.ratio * values[joint.mimic.joint] + joint.mimic.offset
+    return part.place(values)

@@ -6,7 +6,7 @@
     { natural_spline = { x = […], y = […] } }
     { polyline = { x = […], y = […] } }      straight lines, the outer ones continued
 
-A key `range = [low, high]` holds x within two bounds.
+A key `range = [low, high]` holds x within two bounds. Joints and points of paths are displaced along axes by them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pysim.errors import JointError, did_you_mean
 from pysim.tracing.spline import polyline, spline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 KINDS = ("constant", "polynomial", "spline", "natural_spline", "polyline")
 _POINTS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -92,6 +92,17 @@ def value_of(function: Mapping[str, Any], x: Any) -> Any:
     kind = next(kind for kind in _POINTS if kind in function)
     points = function[kind]
     return _POINTS[kind](x, points["x"], points["y"])
+
+
+def displacement(
+    terms: Iterable[tuple[Sequence[float], Mapping[str, Any], Any]],
+) -> list[Any]:
+    """Return Σ f(x) a of axes a (3), functions f and symbolic or plain numbers x: three numbers."""
+    total: list[Any] = [0.0, 0.0, 0.0]
+    for axis, function, x in terms:
+        along = value_of(function, x)
+        total = [p + along * a if a else p for p, a in zip(total, axis, strict=True)]
+    return total
 
 
 def relation_name(function: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.coordinate_functions import KINDS, check_function, value_of
+from pysim.joints.coordinate_functions import KINDS, check_function, displacement, value_of
 from pysim.joints.coordinates import real
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
@@ -41,17 +41,13 @@ class _CustomJoint(Joint):
     def placement(self, q: Any) -> Pose:
         numbers = [getattr(q, part.name) for part in self.coordinates.parts]
 
-        def value(axis: dict[str, Any]) -> Any:
-            return value_of(axis, numbers[axis.get("coordinate", 0)])
+        def number(axis: dict[str, Any]) -> Any:
+            return numbers[axis.get("coordinate", 0)]
 
-        x: Any = [0.0, 0.0, 0.0]
-        for axis in self.translations:
-            along = value(axis)
-            direction = _unit(axis)
-            x = [p + along * a if a else p for p, a in zip(x, direction, strict=True)]
-        placed = Pose.translate(*x)
+        moves = ((_unit(axis), axis, number(axis)) for axis in self.translations)
+        placed = Pose.translate(*displacement(moves))
         for axis in self.rotations:
-            placed = placed @ _rotation(_unit(axis), value(axis))
+            placed = placed @ _rotation(_unit(axis), value_of(axis, number(axis)))
         return placed
 
 

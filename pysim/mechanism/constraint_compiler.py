@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pysim._engine import CouplingDescription, LoopDescription, LoopKind, Term
 from pysim.elements.force import depends_on_signals
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pysim.mechanism.joint_description import TraceCache
-    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec
+    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, Mimic, ModelSpec
 
 
 class CompositeBody(Protocol):
@@ -96,6 +96,13 @@ def rows_of(loop: LoopSpec) -> int:
     return 6 - find_joint(joint_of_loop_type(find_loop_type(loop.type))).nv
 
 
+class Leader(NamedTuple):
+    """Place of a coordinate in q and v, and the line of one whose joint follows that of the place."""
+
+    place: tuple[int, int]
+    mimic: Mimic | None = None
+
+
 class Coordinates:
     """Offsets of real coordinates in q and v, by the user's names."""
 
@@ -104,6 +111,7 @@ class Coordinates:
         self.others: dict[str, str] = {}
         self.velocities: dict[str, int] = {}  # in v, of rotations and poses
         self.groups: set[str] = set()  # joints with rotations or poses among their coordinates
+        self._mimics = {joint.name: joint.mimic for joint in joints if joint.mimic is not None}
         q = v = 0
         for joint in joints:
             kind = find_joint(joint.type)
@@ -145,6 +153,13 @@ class Coordinates:
             )
             raise ModelError(where, problem)
         return self._real(name, where)
+
+    def leader(self, name: str, where: str) -> Leader:
+        """Return the place of a coordinate, or of the one that its joint follows."""
+        mimic = self._mimics.get(name)
+        if mimic is None:
+            return Leader(self.place(name, where))
+        return Leader(self.place(mimic.joint, where), mimic)
 
     def _real(self, name: str, where: str) -> tuple[int, int]:
         if name in self.others:

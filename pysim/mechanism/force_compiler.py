@@ -94,7 +94,7 @@ class ForceCompiler:
             return body.index, pose
 
         points = compile_path(force.path, place, self.coordinates, force.where)
-        if len({point.body for point in points}) == 1:
+        if len({point.body for point in points}) == 1 and not any(p.moves for p in force.path):
             names = " and ".join(
                 repr(name) for name in dict.fromkeys(part.body for part in force.path)
             )

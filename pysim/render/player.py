@@ -82,7 +82,7 @@ class Player:
         self._plan = Planner(trajectory, self._hulls, up, options).make()
         points = (point for line in self._plan.lines for point in line.points)
         known = set(trajectory.header.coordinate_names)
-        self._conditions = {p.coordinate for p in points} & known
+        self._conditions = set().union(*(p.coordinates for p in points)) & known
         for other in others:
             self._plan.reach += list(other.poses[:: -(-len(other) // SEEN), :, :3].reshape(-1, 3))
         anchors = np.array(self._plan.reach).reshape(-1, 3)
@@ -90,7 +90,7 @@ class Player:
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
         self._others = others
-        # recorded tensions [N], coordinates of conditional points
+        # recorded tensions [N], coordinates of conditional and moving points
         self.values: dict[str, float] = {}
         self._build(tubes)
         self._others_are_hidden = self._hides_trails_or_runs()

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from pysim.elements.block import signal_fields_of
 from pysim.elements.force import depends_on_signals, find_force
-from pysim.scene.attachment import named_bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pysim.scene.attachment import Parts
-    from pysim.scene.spec import BlockSpec, ForceSpec, KeyframeSpec, ModelSpec
+    from pysim.scene.spec import BlockSpec, ForceSpec, KeyframeSpec
 
 CONSTANT = "constant"
 COMMANDS = ("command", "excitation")  # fields of forces that follow one
@@ -85,30 +84,6 @@ def without_actuators(parts: Parts) -> Parts:
         forces=tuple(force for force in parts.forces if force.name not in gone),
     )
     return _without_unread(parts, sources)
-
-
-def without_carried_points(spec: ModelSpec, forces: Sequence[ForceSpec], parts: Parts) -> ModelSpec:
-    """Return a mechanism without the bodies that only carry moving points of forces that are left out.
-
-    Such a body has no mass and no shape, follows a joint, and carries no other body.
-
-    Args:
-        spec: the mechanism.
-        forces: its forces before some were left out.
-        parts: its parts without them.
-    """
-    left = {force.name for force in parts.forces}
-    points = {name for force in forces if force.name not in left for name in force.bodies}
-    moved = {joint.child for joint in spec.joints if joint.mimic is not None}
-    light = {b.name for b in spec.bodies if not (b.theta.any() or b.geometries or b.collisions)}
-    used = named_bodies(parts._replace(bodies=(), joints=()))
-    used |= {joint.parent for joint in spec.joints}
-    gone = (points & moved & light) - used
-    return replace(
-        spec,
-        bodies=tuple(body for body in spec.bodies if body.name not in gone),
-        joints=tuple(joint for joint in spec.joints if joint.child not in gone),
-    )
 
 
 def _without_unread(parts: Parts, names: set[str]) -> Parts:

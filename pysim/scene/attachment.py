@@ -113,22 +113,6 @@ def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
     return _renamed(parts, Renaming({}, place))
 
 
-def named_bodies(parts: Parts) -> set[str]:
-    """Return the names of bodies and frames that parts refer to."""
-    names: set[str] = set()
-
-    def place(name: str) -> tuple[str, Array]:
-        names.add(name)
-        return name, np.eye(4)
-
-    def link(name: str) -> str:
-        names.add(name)
-        return name
-
-    _renamed(parts, Renaming({Named.LINK: link}, place))
-    return names
-
-
 def _renamed(parts: Parts, renaming: Renaming) -> Parts:
     """Return the parts with new names and poses, except lists of joints."""
     changed = {

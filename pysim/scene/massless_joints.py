@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints import find_joint
+from pysim.scene.held_paths import with_held_path, with_held_points
 from pysim.scene.poses import from_axis_angle, rotation
 from pysim.scene.spec import JointSpec
 from pysim.scene.tree import massless_joints
@@ -33,7 +34,7 @@ def fix_massless_joints(spec: ModelSpec, omissions: Omissions) -> ModelSpec:
     fixed = {joint.name: _nearest_to_zero(joint) for joint in massless_joints(spec)}
     if not fixed:
         return spec
-    joints = []
+    joints, held = [], dict[str, float]()
     for joint in spec.joints:
         q = None
         if joint.name in fixed:
@@ -46,7 +47,15 @@ def fix_massless_joints(spec: ModelSpec, omissions: Omissions) -> ModelSpec:
         elif joint.mimic is not None and joint.mimic.joint in fixed:
             q = joint.mimic.ratio * fixed[joint.mimic.joint] + joint.mimic.offset
         joints.append(joint if q is None else _fixed_at(joint, q))
-    return replace(spec, joints=tuple(joints))
+        if q is not None:
+            held[joint.name] = q
+            held |= {f"{joint.name}.{name}": q for name in find_joint(joint.type).q_names}
+    return replace(
+        spec,
+        joints=tuple(joints),
+        forces=tuple(with_held_path(force, held) for force in spec.forces),
+        blocks=tuple(with_held_points(block, held) for block in spec.blocks),
+    )
 
 
 def _nearest_to_zero(joint: JointSpec) -> float:

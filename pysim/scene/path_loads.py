@@ -3,7 +3,8 @@
     τ = −T ∂L/∂q        T largest tension [N], L length of the path from point to point [m]
 
 L is that of the joint at its limit and of all others at q = 0. Where a path wraps over an obstacle, T times its
-largest radius is added, for the path may run around it on either side.
+largest radius is added, for the path may run around it on either side. Points that coordinates move are where they
+are at 0.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class PassedJoints:
         moves = np.array([joint.child in self._above.get(part.body, ()) for part in points])
         pose = self._poses[joint.child]
         axis, origin = pose[:3, :3] @ joint.axis, pose[:3, 3]
-        at_zero = [(self._poses[part.body] @ part.at)[:3, 3] for part in points]
+        at_zero = [_at_zero(self._poses[part.body], part) for part in points]
         strands = np.array([part.multiplicity for part in points[1:]])
         around = sum(max(part.radii) for part in points) if joint.type == TURNING else 0.0
         largest = 0.0
@@ -69,6 +70,12 @@ class PassedJoints:
             slope = _slope(places, rates, strands)
             largest = max(largest, tension * (around - outward * slope))
         return largest
+
+
+def _at_zero(pose: Array, part: PathPart) -> Array:
+    """Return the point of a part of a path (3,) at zero coordinates, on a body at a pose."""
+    point = part.place({move.coordinate: 0.0 for move in part.moves})
+    return np.asarray(pose[:3, :3] @ point + pose[:3, 3])
 
 
 def _slope(places: Array, rates: Array, strands: Array) -> float:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from pysim.joints.coordinate_functions import displacement
 from pysim.scene.poses import translation
 from pysim.scene.renaming import BodyName, LinkName, MaterialName, OwnName, PoseIn
 from pysim.shapes import Geometry, HeightField, Shape, drawn
@@ -200,10 +201,20 @@ MOST_OBSTACLES = 4  # of a path between two points, as in the engine
 
 
 @dataclass(frozen=True)
+class PointMove:
+    """Displacement of a path's point along an axis, by a function of a coordinate."""
+
+    coordinate: OwnName  # joint, or "joint.coordinate"
+    axis: tuple[float, float, float]  # unit, in the frame of the path's part
+    function: Mapping[str, Any]  # [m], see pysim.joints.coordinate_functions
+
+
+@dataclass(frozen=True)
 class PathPart:
     """Part of a path: a point, a point within a range of a coordinate, or a sphere, cylinder, ellipsoid or torus.
 
     It wraps over these, passes through the inside of a sphere or cylinder, and through the hole of a torus.
+    Coordinates may move a point.
     """
 
     body: BodyName
@@ -220,6 +231,7 @@ class PathPart:
     semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid, in its axes
     tube: float = 0.0  # [m] radius of the tube of a torus
     length: float = math.inf  # [m] of a cylinder, beyond which it is not touched
+    moves: tuple[PointMove, ...] = ()  # of a point
 
     def __post_init__(self) -> None:
         if self.at.shape == (3,):
@@ -229,8 +241,14 @@ class PathPart:
 
     @property
     def point(self) -> Array:
-        """Point, or centre of the obstacle, in the body (3,) [m]."""
+        """Point without its moves, or centre of the obstacle, in the body (3,) [m]."""
         return np.asarray(self.at[:3, 3])
+
+    def place(self, coordinates: Mapping[str, Any]) -> Array:
+        """Return the point in the body (…, 3) [m] at coordinates (…), by name."""
+        terms = [(move.axis, move.function, coordinates[move.coordinate]) for move in self.moves]
+        local = np.stack(np.broadcast_arrays(*displacement(terms)), axis=-1)
+        return np.asarray(local @ self.at[:3, :3].T + self.at[:3, 3])
 
     @property
     def is_obstacle(self) -> bool:

@@ -48,7 +48,7 @@ class Column:
 
 
 def _is_straight(force: ForceSpec) -> bool:
-    return all(part.kind == "point" for part in force.path)
+    return all(part.kind == "point" and not part.moves for part in force.path)
 
 
 class ForceRecords:
@@ -131,7 +131,7 @@ class ForceRecords:
         self._parts.append(tension)
 
     def _over(self, force: ForceSpec, law: Law) -> None:
-        """Record the tension of a path over obstacles or through conditional points."""
+        """Record the tension of a path over obstacles, or through conditional or moving points."""
         compiled = compile_lengths(self._model, [force])
         model = with_signals(self._model, compiled)
 

@@ -5,8 +5,10 @@ One entry for each joint, loop, force, actuator along a path, moving body, rod a
     {"role": "force", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
 
 `points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. If some of them are
-obstacles or conditional points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
-`radius`, `side`, `length` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops
+obstacles, conditional or moving points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
+`radius`, `side`, `length` and `pose` in the body, or the `coordinate` and the `ends` of its range. The `moves` of a
+point are displacements along an `axis` in the body by a function of a `coordinate`, of x = ratio · coordinate + offset
+with a `line` [ratio, offset]. Joints and loops
 have `frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one; a hinge within a rod has
 its name as `rod`. A force between two frames has
 the `frame` on its second body in whose axes its wrench is recorded. The other keys are numbers of
@@ -26,7 +28,7 @@ import numpy as np
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -44,7 +46,7 @@ Entry = dict[str, Any]
 
 def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry]:
     """Describe the joints, loops, forces and grounds of a model, and the actuators among `blocks`."""
-    placed = _Placed(model.frames)
+    placed = _Placed(model)
     spec = model.spec
     within = {bar: rod.name for rod in spec.rods for bar in rod.bars[1:]}
     entries = [
@@ -96,8 +98,9 @@ def is_imported(model: Model) -> bool:
 class _Placed:
     """Links by name: the moving body that carries them, and their pose in it."""
 
-    def __init__(self, frames: Mapping[str, tuple[int, Array]]) -> None:
-        self._frames = frames
+    def __init__(self, model: Model) -> None:
+        self._frames = model.frames
+        self._mimics = {joint.name: joint.mimic for joint in model.spec.joints}
 
     def joint(self, joint: JointSpec) -> Entry:
         """Describe a joint."""
@@ -161,18 +164,19 @@ class _Placed:
     def path(self, parts: Sequence[PathPart]) -> Entry:
         """Describe the points of a path, and its obstacles and conditional points if it has any."""
         entry: Entry = {"points": self.points([(part.body, part.point) for part in parts])}
-        if any(part.kind != "point" for part in parts):
+        if any(part.kind != "point" or part.moves for part in parts):
             entry["parts"] = [self._part(part) for part in parts]
         if any(part.multiplicity != 1 for part in parts):
             entry["strands"] = [part.multiplicity for part in parts]
         return entry
 
     def _part(self, part: PathPart) -> Entry | None:
+        moves: Entry = {"moves": self._moves(part)} if part.moves else {}
         if part.kind == "point":
-            return None
+            return {"kind": part.kind} | moves if moves else None
         if part.kind == "conditional":
             ends = [x if np.isfinite(x) else None for x in (part.above, part.below)]
-            return {"kind": part.kind, "coordinate": part.coordinate, "ends": ends}
+            return {"kind": part.kind, "coordinate": part.coordinate, "ends": ends} | moves
         pose = (self._place(part.body)[1] @ part.at).tolist()
         size: Entry = {"radius": part.radius}
         if part.kind == "ellipsoid":
@@ -183,6 +187,19 @@ class _Placed:
             size["length"] = part.length
         inside = {"inside": True} if part.inside else {}
         return {"kind": part.kind, "pose": pose, "side": list(part.side)} | size | inside
+
+    def _moves(self, part: PathPart) -> list[Entry]:
+        R = self._place(part.body)[1][:3, :3] @ part.at[:3, :3]
+        found = []
+        for move in part.moves:
+            mimic = self._mimics.get(move.coordinate)
+            name = move.coordinate if mimic is None else mimic.joint
+            line = {} if mimic is None else {"line": [mimic.ratio, mimic.offset]}
+            axis = _list_numbers(R @ move.axis)
+            found.append(
+                {"coordinate": name, "axis": axis, **line, "function": dict(move.function)}
+            )
+        return found
 
     def _frames_entry(
         self, role: str, of: JointSpec | LoopSpec, first: tuple[str, Array], last: tuple[str, Array]

@@ -11,6 +11,7 @@ from pysim.algorithms import forward_kinematics, frame_placement
 from pysim.errors import ModelError, UnknownModelNameError, did_you_mean
 from pysim.joints import find_joint
 from pysim.mechanism.compile import compile_tree
+from pysim.scene.held_paths import with_held_path, with_held_points
 from pysim.spatial import inverse
 from pysim.worlds.loading import compile_model
 
@@ -45,6 +46,7 @@ def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
         if body.name in model.frames
     }
     current = {joint.name: joint for joint in model.joints}
+    held = _values(model, welded, q)
     spec = replace(
         model.spec,
         gravity=model.gravity,
@@ -56,9 +58,13 @@ def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
             for joint in model.spec.joints
         ),
         couplings=tuple(_couplings(model, welded, q)),
-        forces=tuple(_forces(model.spec, welded)),
+        forces=tuple(with_held_path(force, held) for force in _forces(model.spec, welded)),
         keyframes=tuple(_keyframe(frame, welded) for frame in model.spec.keyframes),
-        blocks=tuple(block for block in model.spec.blocks if not _acts_on(block, welded)),
+        blocks=tuple(
+            with_held_points(block, held)
+            for block in model.spec.blocks
+            if not _acts_on(block, welded)
+        ),
     )
     return compile_model(spec)
 
@@ -159,6 +165,9 @@ def _values(model: Model, welded: Collection[str], q: Array) -> dict[str, float]
         found |= {f"{joint.name}.{name}": float(q[at + k]) for k, name in enumerate(names)}
         if len(names) == 1:
             found[joint.name] = float(q[at])
+    for joint in model.joints:
+        if joint.mimic is not None and joint.mimic.joint in found:
+            found[joint.name] = joint.mimic.ratio * found[joint.mimic.joint] + joint.mimic.offset
     return found
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints import find_joint
-from pysim.scene.spec import ForceSpec, PathPart
+from pysim.scene.spec import ForceSpec, PathPart, PointMove
 from tests.oracles.mechanisms import MOVING, random_pose, random_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pysim.scene.spec import ModelSpec
 
 
@@ -74,8 +76,48 @@ def elastic(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
             path=through_rings(names, rng),
             parameters={"stiffness": 2.0, "rest_length": 6.0},
         ),
+        ForceSpec(
+            "moved",
+            "path_spring",
+            path=moving_points(spec, names, np.random.default_rng(8)),  # leaves `rng` as it is
+            parameters={"stiffness": 2.5, "rest_length": 7.0},
+        ),
     )
     return replace(spec, forces=forces)
+
+
+def moving_points(
+    spec: ModelSpec, names: list[str], rng: np.random.Generator
+) -> tuple[PathPart, ...]:
+    """Return a path of points that coordinates move, also one of several and that of a joint that follows."""
+    single = [j for j in spec.joints if find_joint(j.type).nv == 1]
+    real = [j.name for j in single if j.mimic is None]
+    follower = next((j.name for j in single if j.mimic is not None), real[1])
+    knots = {"x": [-2.0, -0.6, 0.1, 0.9, 2.5], "y": rng.normal(size=5).tolist()}
+
+    def move(coordinate: str, function: Mapping[str, object]) -> PointMove:
+        x, y, z = rng.normal(size=3)
+        return PointMove(coordinate, (x, y, z), function)
+
+    beside = random_pose(rng)  # of a cylinder, which it must stay outside
+    beside[:3, 3] *= 3.0
+    bend, turn = {"natural_spline": knots}, {"polynomial": [0.2, 0.5, -0.1, 0.05]}
+    return (
+        PathPart("world", random_pose(rng), moves=(move(real[0], turn),)),
+        PathPart(names[0], beside, moves=(move(real[0], bend), move(real[-1], turn))),
+        PathPart(names[1], random_pose(rng), "cylinder", 0.3),
+        PathPart(names[2], 3.0 * rng.normal(size=3), moves=(move(follower, turn),)),
+        PathPart(names[2], rng.normal(size=3), moves=(move(real[-1], bend),), multiplicity=2.0),
+        PathPart(
+            names[1],
+            rng.normal(size=3),
+            "conditional",
+            coordinate=real[0],
+            above=0.0,
+            moves=(move(real[0], bend), move(follower, turn)),
+        ),
+        PathPart("world", 3.0 * rng.normal(size=3)),
+    )
 
 
 def through_rings(names: list[str], rng: np.random.Generator) -> tuple[PathPart, ...]:
@@ -101,6 +143,7 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
         "path": {"damping": 0.7},
         "over": {"damping": 0.5},
         "through": {"damping": 0.3},
+        "moved": {"damping": 0.6},
         "pair": {"damping": 0.4},
         "between": {"damping": symmetric(rng, 0.3)},
     }

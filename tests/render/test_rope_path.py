@@ -26,6 +26,14 @@ OBSTACLES = {
     "cylinder_short": '{ body = "world", cylinder = 0.3, length = 0.2, at = { rpy = [1.2, 0.3, 0] } }',
     "cylinder_far": '{ body = "world", cylinder = 0.2, at = { rpy = [1.4, 0, 0] }, side = [0, -1, 0] }',
     "conditional": '{ body = "world", point = [0, 0, 0.5], when = { coordinate = "slide", above = 0.0 } }',
+    "moving": (
+        '{ body = "world", point = [0, 0, 0.5], moves = '
+        '[{ coordinate = "slide", axis = [1, 2, 0], polynomial = [0.1, 0.4, -0.2] }] }'
+    ),
+    "moving_conditional": (
+        '{ body = "world", when = { coordinate = "slide", above = 0.0 }, moves = '
+        '[{ coordinate = "slide", axis = [0, 1, 0], spline = { x = [-1, 0, 0.4, 1], y = [0, 0.3, 0.2, 0.5] } }] }'
+    ),
     "ring": '{ body = "world", cylinder = 0.1, at = { xyz = [0, 0, 0.4], rpy = [1.4, 0.2, 0] }, inside = true }',
     "hole": '{ body = "world", sphere = 0.1, at = { xyz = [0.1, 0.3, 0.3] }, inside = true }',
     "strands": (

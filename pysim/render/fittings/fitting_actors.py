@@ -40,7 +40,8 @@ class Fittings:
     def show(self, matrices: Array, values: Mapping[str, float]) -> None:
         """Move everything to the bodies at the poses (nbodies + 1, 4, 4).
 
-        `values` are recorded tensions [N], which colour the lines, and the coordinates of conditional points.
+        `values` are recorded tensions [N], which colour the lines, and the coordinates of conditional and
+        moving points.
         """
         for part, actor in self._fixed:
             actor.user_matrix = matrices[part.body] @ part.pose

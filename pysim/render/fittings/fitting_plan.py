@@ -191,8 +191,8 @@ class Planner:
         k = next(j for j, point in enumerate(points) if point is cylinder)
         reach = 0.0
         for poses in self._poses:
-            frame = cylinder.place(poses)
-            beside = [points[j].place(poses)[:3, 3] for j in (k - 1, k + 1)]
+            frame = cylinder.place(poses, {})
+            beside = [points[j].place(poses, {})[:3, 3] for j in (k - 1, k + 1)]
             reach = max(reach, abs(float((np.mean(beside, axis=0) - frame[:3, 3]) @ frame[:3, 2])))
         return 1.3 * reach
 

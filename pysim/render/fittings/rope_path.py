@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.joints.coordinate_functions import displacement
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class RopePoint:
     semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid
     tube: float = 0.0  # [m] radius of the tube of a torus
     length: float = np.inf  # [m] of a cylinder, beyond which it is not touched
+    moves: tuple[Mapping[str, Any], ...] = ()  # of a point, as in the trajectory's connections
 
     @property
     def is_obstacle(self) -> bool:
@@ -57,14 +59,34 @@ class RopePoint:
         """Largest radius [m]."""
         return max(self.radius + self.tube, *self.semi_axes)
 
-    def place(self, matrices: Array) -> Array:
-        """Return its frame (4, 4) in the world; `matrices` (bodies + 1, 4, 4) has the world last."""
-        return np.asarray(matrices[self.body] @ self.pose)
+    @property
+    def coordinates(self) -> set[str]:
+        """Coordinates that it depends on."""
+        return {self.coordinate, *(move["coordinate"] for move in self.moves)} - {""}
+
+    def place(self, matrices: Array, values: Mapping[str, float]) -> Array:
+        """Return its frame (4, 4) in the world at these coordinates, 0 where one is not known.
+
+        `matrices` (bodies + 1, 4, 4) has the world last.
+        """
+        pose = self.pose
+        if self.moves:
+            pose = pose.copy()
+            pose[:3, 3] += displacement(
+                (m["axis"], m["function"], _x(m, values)) for m in self.moves
+            )
+        return np.asarray(matrices[self.body] @ pose)
 
     def counts(self, values: Mapping[str, float]) -> bool:
         """Return whether the path passes through it at these coordinates; one that is not known counts."""
         value = values.get(f"q.{self.coordinate}") if self.coordinate else None
         return value is None or self.ends[0] <= value <= self.ends[1]
+
+
+def _x(move: Mapping[str, Any], values: Mapping[str, float]) -> float:
+    """Return the argument of the function of a move."""
+    ratio, offset = move.get("line", (1.0, 0.0))
+    return float(ratio * values.get(f"q.{move['coordinate']}", 0.0) + offset)
 
 
 def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
@@ -76,13 +98,16 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
     for (body, point), part, count in zip(points, parts, strands, strict=True):
         pose = np.eye(4)
         pose[:3, 3] = point
-        if part is None:
-            rope.append(RopePoint(int(body), pose, strands=count))
+        moves = tuple(part.get("moves", ())) if part else ()
+        if part is None or part["kind"] == "point":
+            rope.append(RopePoint(int(body), pose, strands=count, moves=moves))
         elif part["kind"] == "conditional":
             above, below = part["ends"]
             ends = -np.inf if above is None else above, np.inf if below is None else below
             name = part["coordinate"]
-            rope.append(RopePoint(int(body), pose, "conditional", coordinate=name, ends=ends))
+            rope.append(
+                RopePoint(int(body), pose, "conditional", coordinate=name, ends=ends, moves=moves)
+            )
         else:
             own = np.array(part["pose"], float)
             x, y, z = part["side"]
@@ -122,7 +147,7 @@ def rope_places(
 
     A point that does not count is on the straight line past it, so that n does not change.
     """
-    frames = [point.place(matrices) for point in points]
+    frames = [point.place(matrices, values) for point in points]
     places: list[Array] = []
     length = 0.0
     for k, point in enumerate(points):

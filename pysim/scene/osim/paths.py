@@ -1,6 +1,5 @@
 """Paths of muscles, springs and ligaments: fixed, conditional and moving points, and the surfaces that they wrap over.
 
-A moving point is a massless body whose joint follows the coordinate, so that tension acts on the coordinate as well.
 Conditional points side by side are read as strands that count within a range.
 """
 
@@ -9,12 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.joints import find_joint
-from pysim.joints.coordinate_functions import value_of
 from pysim.scene.osim.frames import socket
 from pysim.scene.osim.functions import constant_of, function_in
 from pysim.scene.osim.kinematics import Kinematics, configurations
@@ -24,8 +21,7 @@ from pysim.scene.osim.values import (
     numbers,
     text,
 )
-from pysim.scene.spec import MOST_OBSTACLES, BodySpec, Mimic, PathPart
-from pysim.scene.urdf.joints import plain_joint
+from pysim.scene.spec import MOST_OBSTACLES, PathPart, PointMove
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
     from pysim.scene.osim.frames import Frames
     from pysim.scene.osim.joints import Coordinate, JointItem
     from pysim.scene.osim.wraps import Surface
-    from pysim.scene.spec import JointSpec
     from pysim.scene.urdf.xml import Element
 
 MARGIN = 1e-5  # [rad or m] of the range of a conditional point
@@ -68,8 +63,6 @@ class PathReader:
     items: Sequence[JointItem]
     surfaces: Mapping[str, Surface]
     omissions: Omissions
-    bodies: list[BodySpec] = field(default_factory=list)  # of moving points
-    joints: list[JointSpec] = field(default_factory=list)
     _poses: dict[str, Array] = field(default_factory=dict)  # (configurations, 4, 4)
 
     @property
@@ -100,14 +93,8 @@ class PathReader:
         )
         if len(points) < 2:
             raise UnreadError(f"its path has {len(points)} points")
-        before = len(self.bodies), len(self.joints)
-        try:
-            nodes = [self._node(point, name) for point in points]
-            obstacles = self._obstacles(holder, nodes, name)
-            return _parts(nodes, obstacles)
-        except UnreadError:
-            del self.bodies[before[0] :], self.joints[before[1] :]
-            raise
+        nodes = [self._node(point, name) for point in points]
+        return _parts(nodes, self._obstacles(holder, nodes, name))
 
     # -------------------------------------------------------------------------------- points
 
@@ -121,7 +108,7 @@ class PathReader:
         if point.tag in CONDITIONAL:
             return Node(self._conditional(point, body, at), body, at)
         if point.tag in MOVING:
-            return self._moving(point, body, X, f"{owner}/{label}")
+            return self._moving(point, body, X)
         raise UnreadError(f"its point {label!r} is a {point.tag}")
 
     def _conditional(self, point: Element, body: str, at: Array) -> PathPart:
@@ -147,10 +134,9 @@ class PathReader:
             raise UnreadError(f"a point depends on {name!r}, an angle of a ball or free joint")
         return place
 
-    def _moving(self, point: Element, body: str, X: Array, label: str) -> Node:
-        """Return a point on a massless body that slides by functions of coordinates."""
-        groups: dict[str, list[dict[str, Any]]] = {}
-        shift = np.zeros(3)
+    def _moving(self, point: Element, body: str, X: Array) -> Node:
+        """Return a point that functions of coordinates move along the axes of its frame."""
+        moves, shift = [], np.zeros(3)
         for k, key in enumerate("xyz"):
             holder = point.child(f"{key}_location")
             function = None if holder is None else function_in(holder)
@@ -161,45 +147,16 @@ class PathReader:
             if value is not None or not name:
                 shift[k] = value or 0.0
                 continue
-            place = self._place(name, point)
-            if "." in place:
-                raise UnreadError(f"a point moves with {name!r}, one of several of a joint")
-            bounds = self.coordinates[name].range
+            bounds = self.coordinates[name].range if name in self.coordinates else None
             if bounds is not None and all(map(math.isfinite, bounds)):
                 function = {**function, "range": list(bounds)}
-            axis = [float(i == k) for i in range(3)]
-            groups.setdefault(name, []).append({"axis": axis, **function})
+            axis = (float(k == 0), float(k == 1), float(k == 2))
+            moves.append(PointMove(self._place(name, point), axis, function))
         at = np.eye(4)
         at[:3, :3], at[:3, 3] = X[:3, :3], X[:3, :3] @ shift + X[:3, 3]
-        parent = body
-        for count, (name, axes) in enumerate(groups.items(), 1):
-            child = label if count == len(groups) else f"{label}/{name}"
-            self.bodies.append(BodySpec(child, np.zeros(10), (), point.where))
-            self.joints.append(self._slide(child, parent, at, name, axes, point.where))
-            parent, at = child, np.eye(4)
-        part = PathPart(parent, at[:3, 3])
-        return Node(part, body, self._at_start(X, shift, groups))
-
-    def _slide(
-        self, child: str, parent: str, at: Array, name: str, axes: list[dict[str, Any]], where: str
-    ) -> JointSpec:
-        """Return the joint of a moving point, which follows a coordinate."""
-        coordinate = self.coordinates[name]
-        kind = "custom_joint" if coordinate.turns else "custom_slide"
-        joint = plain_joint(child, kind, parent, child, at, where)
-        mimic = self.constraints.followers.get(coordinate.place) or Mimic(coordinate.place)
-        start = np.full(find_joint(kind).nq, coordinate.start)
-        return replace(joint, parameters={"translations": axes}, mimic=mimic, start_q=start)
-
-    def _at_start(
-        self, X: Array, shift: Array, groups: Mapping[str, list[dict[str, Any]]]
-    ) -> Array:
-        """Return a moving point at the start, in the body that carries it."""
-        local = shift.copy()
-        for name, axes in groups.items():
-            for axis in axes:
-                local += value_of(axis, self.coordinates[name].start) * np.array(axis["axis"])
-        return np.asarray(X[:3, :3] @ local + X[:3, 3])
+        part = PathPart(body, at, moves=tuple(moves))
+        start = {c.place: c.start for c in self.coordinates.values()}
+        return Node(part, body, part.place(start))
 
     # ------------------------------------------------------------------------------ surfaces
 
@@ -414,6 +371,8 @@ def _always(part: PathPart) -> PathPart:
 def _apart(point: PathPart, *others: PathPart) -> bool:
     """Return whether a point is at no other point of the same body."""
     return all(
-        point.body != other.body or float(np.linalg.norm(point.point - other.point)) > 1e-6
+        point.body != other.body
+        or point.moves != other.moves
+        or float(np.linalg.norm(point.point - other.point)) > 1e-6
         for other in others
     )

@@ -68,8 +68,7 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     paths = PathReader(frames, constraints, items, surfaces, omissions)
     forces = ForceReader(frames, paths, omissions)
     forces.read(model)
-    joints += paths.joints
-    bodies = [*bodies, *tree.bodies, *paths.bodies]
+    bodies = [*bodies, *tree.bodies]
     shapes = GeometryReader(path.parent, options, frames, omissions).read(model)
     bodies = [replace(body, geometries=shapes.get(body.name, ())) for body in bodies]
     if shapes.get(WORLD):  # on a body of their own, which is fixed to the world

@@ -17,7 +17,6 @@ from pysim.scene.actuator_commands import (
     with_signal,
     with_value,
     without_actuators,
-    without_carried_points,
 )
 from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
@@ -68,10 +67,7 @@ class ModelReader:
         if found is None:
             return Parts()
         spec, parts = found
-        if not table.actuators:
-            forces = parts.forces
-            parts = without_actuators(parts)
-            spec = without_carried_points(spec, forces, parts)
+        parts = parts if table.actuators else without_actuators(parts)
         if not table.sensors:
             kept = tuple(block for block in parts.blocks if block.kind != "sensor")
             parts = parts._replace(blocks=kept)

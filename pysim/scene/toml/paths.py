@@ -1,4 +1,4 @@
-"""Reader of paths: points, points that count within a range of a coordinate, and obstacles."""
+"""Reader of paths: points, points that count within a range of a coordinate or that move with some, and obstacles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.scene.spec import MOST_OBSTACLES, PathPart
+from pysim.scene.spec import MOST_OBSTACLES, PathPart, PointMove
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
     """
     point = np.eye(4)
     point[:3, 3] = table.point
+    moves = tuple(PointMove(move.coordinate, move.unit, move.function) for move in table.moves)
     if table.when is not None:
         above = -math.inf if table.when.above is None else table.when.above
         below = math.inf if table.when.below is None else table.when.below
@@ -39,6 +40,7 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
             coordinate=table.when.coordinate,
             above=above,
             below=below,
+            moves=moves,
         )
     if table.is_obstacle:
         x, y, z = (0.0, 0.0, 0.0) if table.side is None else map(float, table.side)
@@ -55,7 +57,7 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
         return PathPart(
             body, at, "cylinder", table.cylinder, side, inside=table.inside, length=length
         )
-    return PathPart(body, pose @ point, multiplicity=multiplicity * table.multiplicity)
+    return PathPart(body, pose @ point, multiplicity=multiplicity * table.multiplicity, moves=moves)
 
 
 def check_parts(tables: Sequence[PathPoint], path: Steps, problems: Problems) -> None:

@@ -80,6 +80,25 @@ SCENES = {
     "s.toml:27:48: force[0].path[1]: has when, which belongs to a point; remove it": part(
         '{ body = "rod", sphere = 0.1, when = { coordinate = "hinge", above = 1.0 } }'
     ),
+    "s.toml:27:48: force[0].path[1]: has moves, which belongs to a point; remove it": part(
+        '{ body = "rod", sphere = 0.1, moves = [{ coordinate = "hinge", axis = [1, 0, 0], constant = 1 }] }'
+    ),
+    "s.toml:27:73: force[0].path[1].moves[0]: has the axis [0, 0, 0]; give a direction": part(
+        '{ body = "rod", moves = [{ coordinate = "hinge", axis = [0, 0, 0], constant = 1 }] }'
+    ),
+    "s.toml:27:73: force[0].path[1].moves[0]: needs one of constant, polynomial, spline, natural_spline, polyline, "
+    "got none": part('{ body = "rod", moves = [{ coordinate = "hinge", axis = [1, 0, 0] }] }'),
+    "s.toml:27:73: force[0].path[1].moves[0]: spline.x must increase; sort the points and remove repeated ones": part(
+        '{ body = "rod", moves = [{ coordinate = "hinge", axis = [1, 0, 0], '
+        "spline = { x = [0, 0], y = [0, 1] } }] }"
+    ),
+    "s.toml:22:1: force[0]: there is no coordinate 'hing'; did you mean 'hinge'?": part(
+        '{ body = "rod", moves = [{ coordinate = "hing", axis = [1, 0, 0], constant = 1 }] }'
+    ),
+    "s.toml:22:1: force[0]: 'socket.wy' is a velocity, whose position is no single number; "
+    "name another coordinate for the point": part(
+        '{ body = "rod", moves = [{ coordinate = "socket.wy", axis = [1, 0, 0], constant = 1 }] }'
+    ),
     "s.toml:22:1: force[0]: 'socket.wx' is a velocity, whose position is no single number; "
     "name another coordinate for the point": part(
         '{ body = "rod", when = { coordinate = "socket.wx", above = 1.0 } }'

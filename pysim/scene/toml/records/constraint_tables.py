@@ -9,7 +9,9 @@ import numpy as np
 from pydantic import ValidationInfo, field_validator, model_validator
 
 from pysim.elements.force import FORCE_KEYS, SPRING, find_force
+from pysim.errors import JointError
 from pysim.joints import BUILTIN
+from pysim.joints.coordinate_functions import KINDS, check_function
 from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.loop_joints import POINT_CONSTRAINTS
 from pysim.scene.toml.records.keys import (
@@ -22,6 +24,7 @@ from pysim.scene.toml.records.keys import (
     Positive,
     Positive2,
     Positive3,
+    Vector2,
     Vector3,
     error_text,
     key,
@@ -31,7 +34,8 @@ from pysim.scene.toml.records.schema import Shorthand, demands, with_plugin_keys
 from pysim.scene.toml.records.table import Table, plain
 
 if TYPE_CHECKING:
-    from pysim.scene.spec import ForceSpec, PathPart
+    from pysim.scene.spec import ForceSpec, PathPart, PointMove
+    from pysim.typing import Array
 
 _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
 
@@ -146,6 +150,64 @@ class PathRange(Table):
         return self
 
 
+class FunctionPoints(Table):
+    """Points of a function of a coordinate."""
+
+    x: list[float] = key(..., "m or rad", "values of the coordinate, increasing")
+    y: list[float] = key(..., "m", "the function's values")
+
+
+class PathMove(Table):
+    """A displacement of a path's point along an axis, by a function of a coordinate."""
+
+    coordinate: Name = key(..., "", "a joint, or joint.coordinate")
+    axis: Vector3 = key(..., "", "axis in the body or frame, which is normalised")
+    constant: float | None = key(None, "m", "the function is this number")
+    polynomial: list[float] | None = key(
+        None, "m", "the function is a polynomial with these coefficients, constant first"
+    )
+    spline: FunctionPoints | None = key(
+        None, "", "the function is OpenSim's SimmSpline through these points"
+    )
+    natural_spline: FunctionPoints | None = key(
+        None, "", "the function is the natural cubic spline through these points"
+    )
+    polyline: FunctionPoints | None = key(
+        None, "", "the function is a line from point to point, the outer ones continued"
+    )
+    range: Vector2 | None = key(
+        None, "m or rad", "bounds within which the function holds the coordinate"
+    )
+
+    @model_validator(mode="after")
+    def _is_move(self) -> PathMove:
+        if not any(self.axis):
+            raise error_text("has the axis [0, 0, 0]; give a direction")
+        try:
+            check_function(self.function, "")
+        except JointError as error:
+            raise error_text(f"{error.where.removeprefix('.')} {error.problem}".strip()) from None
+        return self
+
+    @property
+    def unit(self) -> tuple[float, float, float]:
+        """Direction of the axis."""
+        axis = np.asarray(self.axis, float)
+        x, y, z = map(float, axis / np.linalg.norm(axis))
+        return x, y, z
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """Table of the function, see `pysim.joints.coordinate_functions`."""
+        return self.model_dump(include={*KINDS, "range"}, exclude_none=True)
+
+    @classmethod
+    def keys_in_body(cls, spec: PointMove, R: Array) -> dict[str, Any]:
+        """Return the table of a move of a part whose axes in the body are R (3, 3)."""
+        axis = (R @ spec.axis).tolist()
+        return {"coordinate": spec.coordinate, "axis": axis, **spec.function}
+
+
 OBSTACLES = ("sphere", "cylinder", "ellipsoid", "torus")
 
 
@@ -158,6 +220,9 @@ class PathPoint(Table):
     body: MountName = key(..., "", '"world", a body or a frame')
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
     when: PathRange | None = key(None, "", "range of a coordinate within which the point counts")
+    moves: list[PathMove] = key(
+        [], "", "displacements of the point along axes, by functions of coordinates"
+    )
     sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
     cylinder: Positive | None = key(None, "m", "radius of a cylinder to wrap over")
     length: Positive | None = key(
@@ -208,8 +273,9 @@ class PathPoint(Table):
         if "multiplicity" in self.model_fields_set and (self.is_obstacle or self.when is not None):
             problem = "has multiplicity, which belongs to a point that always counts"
             raise error_text(f"{problem}; give it to the point after this one")
-        if self.when is not None and self.is_obstacle:
-            raise error_text("has when, which belongs to a point; remove it")
+        for name in ("when", "moves"):
+            if getattr(self, name) and self.is_obstacle:
+                raise error_text(f"has {name}, which belongs to a point; remove it")
         return self
 
     @property
@@ -232,6 +298,8 @@ class PathPoint(Table):
         table["point"] = spec.point.tolist()
         if spec.multiplicity != 1:
             table["multiplicity"] = spec.multiplicity
+        if spec.moves:
+            table["moves"] = [PathMove.keys_in_body(move, spec.at[:3, :3]) for move in spec.moves]
         if spec.kind == "conditional":
             ends = {"above": spec.above, "below": spec.below}
             finite = {key: value for key, value in ends.items() if math.isfinite(value)}

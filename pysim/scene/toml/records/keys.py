@@ -113,6 +113,7 @@ Command = Annotated[
 Positive = Annotated[float, Field(gt=0)]
 PositiveInteger = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+Vector2 = Annotated[list[float], Field(min_length=2, max_length=2)]
 Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
 Positive2 = Annotated[list[Positive], Field(min_length=2, max_length=2)]
 Positive3 = Annotated[list[Positive], Field(min_length=3, max_length=3)]
