@@ -530,7 +530,7 @@ class DifferentiableSteps:
         )
 
     def _switches(self, counts: Array) -> dict[tuple[str, str], Array]:
-        """Return counts (n,) of the switches that are met, from those of the engine (n, …)."""
+        """Return how many switches of each kind the worlds meet (n,), given the counts of the engine (n, …)."""
         switches: dict[tuple[str, str], Array] = {}
         if not counts.any():
             return switches

@@ -64,7 +64,7 @@ class SignalRows:
         return (steps,) if own.is_single else (steps, own.size)
 
     def by_name(self, rows: Array) -> dict[str, Array]:
-        """Return the rows of every signal (…, steps) or (…, steps, size), from those of all numbers (…, numbers)."""
+        """Return the rows of signals (…, steps) or (…, steps, size) by name, given the numbers of all (…, numbers)."""
         return {
             name: np.array(
                 rows[..., first] if own.is_single else rows[..., first : first + own.size]
@@ -73,7 +73,7 @@ class SignalRows:
         }
 
     def side_by_side(self, by_name: object, shape: tuple[int, ...]) -> Array:
-        """Return the numbers of all signals (*shape, numbers), from those by name.
+        """Return the numbers of all signals side by side (*shape, numbers), given the rows of each by name.
 
         Raises:
             SimulationError: a signal is missing, or a shape is wrong.

@@ -17,7 +17,7 @@ AT_ONCE = 1 << 17  # pairs
 
 
 def near_shapes(pairs: ShapePairs, poses: Array) -> list[int]:
-    """Return the numbers of the pairs of shapes whose balls overlap, and of those of fields.
+    """Return the indices of the pairs of shapes whose bounding balls overlap, and of the pairs with a field.
 
     Args:
         pairs: of shapes.

@@ -235,7 +235,7 @@ class Powers:
         ]
 
     def _of_force(self, block: GraphBlock, *, still: bool) -> list[int]:
-        """Return the efforts of a force; `still` without velocities."""
+        """Return the nodes of a force's efforts; with all velocities 0 if `still`."""
         method = method_of(type(block.plugin))
         given = self._methods.arguments.of(block, method.name)
         if still:

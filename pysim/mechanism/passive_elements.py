@@ -109,7 +109,7 @@ class PassiveElements:
         ]
 
     def joint_places(self, places: Mapping[str, int]) -> dict[int, int]:
-        """Return the places of the work of joints, by number of the joint, from those by name."""
+        """Return the places of the work of joints by the number of the joint, given `places` by name."""
         return {k: places[name] for name, (_, k) in self._joints.items() if name in places}
 
     def _all_names(self) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def _wrenches(trajectory: Trajectory) -> Iterator[tuple[int, Array, int]]:
 
 
 def _strong_force(trajectory: Trajectory, wrenches: Sequence[tuple[int, Array, int]]) -> float:
-    """Return the force [N] that the share `USUAL` of those of contacts, loops and frames in the run does not exceed."""
+    """Return the quantile `USUAL` of the forces [N] of contacts, loops and frames in the run."""
     points = by_blocks(lambda force: np.linalg.norm(force, axis=-1), trajectory.contacts.force)
     found = [points, np.ravel(trajectory.loop_loads[..., 0])]
     for _, _, first in wrenches:

@@ -55,7 +55,7 @@ class Rollout:
 
 
 def joined_rollout(groups: Sequence[NDArray[np.intp]], rollouts: Sequence[Rollout]) -> Rollout:
-    """Return the rollout of all worlds from those of groups of them, whose numbers are given."""
+    """Return the rollout of all worlds, joined from rollouts of groups and the numbers of their worlds."""
     count = sum(map(len, groups))
 
     def rows(arrays: list[Array]) -> Array:

@@ -1,4 +1,4 @@
-"""Numbers in which the overrides of a world differ from those of the first world, by their place in the tables."""
+"""Numbers in which the overrides of a world differ from the first world's, by their place in the tables."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def read_toml_worlds(
 
 
 class _NoProblems(Problems):
-    """Problems of a world that must have none."""
+    """Collector of problems that raises `UnlikeWorldError` at the first: the world is then read in full."""
 
     def add(self, path: Iterable[Step], problem: str, **_: Any) -> NoReturn:  # noqa: ARG002, ANN401
         raise UnlikeWorldError
@@ -180,7 +180,7 @@ class _FirstWorld:
 
     @cached_property
     def _has_stop_forces(self) -> bool:
-        """Whether limits of a joint are forces, whose numbers follow from those of the joint."""
+        """Whether a joint's stops are compiled as forces, whose numbers follow from the joint's."""
         return any(map(has_dissipation, self.read.bare.joints))
 
     def _expressions(self) -> Expressions:

@@ -222,7 +222,7 @@ GROUND_KINDS = ("plane", "field", "height_field", "road")
 
 
 class Contact(Surface):
-    """Values for the contact of two links, in place of those of their materials."""
+    """Values for the contact of two links, instead of the values of their materials."""
 
     between: LinkPair = key(..., "", '"world" or a body, and a body')
     surface_velocity: Vector3 = key(
