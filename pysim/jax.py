@@ -51,7 +51,7 @@ def rollout(
     the steps, from the states that the worlds have at that time.
 
     Args:
-        worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
+        worlds: as `pysim.gradient` takes them.
         controls: values (n, steps, inputs) of the inputs in every step, in file order; by default the present ones.
         q: configurations (n, nq) at the start; those of the worlds by default.
         v: velocities (n, nv) at the start; those of the worlds by default.

@@ -44,7 +44,7 @@ def rollout(
     They have derivatives by all tensors that are given, as `pysim.gradient` computes them, in double precision.
 
     Args:
-        worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
+        worlds: as `pysim.gradient` takes them.
         controls: values (n, steps, inputs) of the inputs in every step, in file order; by default the present ones.
         q: configurations (n, nq) at the start; those of the worlds by default.
         v: velocities (n, nv) at the start; those of the worlds by default.
