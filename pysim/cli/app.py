@@ -1,6 +1,7 @@
 """Command-line interface: the commands and their options, errors as one line, and the exit status.
 
-Exit status: 0 done, 1 internal error of pysim, 2 bad input, 130 interrupted.
+Exit status: 0 done, 1 internal error of pysim, 2 bad input, 130 interrupted. The file is long as a list of commands,
+each a function of a few lines that hands its options to a module of its own.
 """
 
 from __future__ import annotations

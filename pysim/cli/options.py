@@ -1,4 +1,7 @@
-"""Options of the commands: a record for each, whose fields have the help that the command prints."""
+"""Options of the commands: a record for each, whose fields have the help that the command prints.
+
+The file is a list, one record a command, long because there are many.
+"""
 
 from __future__ import annotations
 

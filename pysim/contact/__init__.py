@@ -6,10 +6,10 @@ from pysim.contact.compiler import (
     CompiledContacts,
     compile_contacts,
     contacts_with_other_numbers,
-    mechanism_masses,
 )
 from pysim.contact.distances import Distances, distances
 from pysim.contact.laws import PairLaw, creep_speed
+from pysim.contact.pair_laws import mechanism_masses
 from pysim.contact.pairs import ContactPair
 from pysim.elements.restitution import dissipation_of, restitution_of
 

@@ -1,4 +1,7 @@
-"""`Model`, the immutable mechanism that is the first argument of every algorithm."""
+"""`Model`, the immutable mechanism that is the first argument of every algorithm.
+
+The file is long because the class is public: all that users read of a mechanism, with units and shapes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Specifications: the content of scene and robot files as plain data, without engine, files or validation.
 
-Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place in the file, for messages.
+Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place in the file, for messages. The file is
+long as a list: one class a part of a scene, which refer to one another.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import numpy as np
 
 from pysim.cli.messages import print_columns, print_line
 from pysim.contact import creep_speed, mechanism_masses, restitution_of
-from pysim.contact.compiler import root_bodies
 from pysim.contact.hulls import HOLLOW, added_volume, convex_pieces, is_left_out
 from pysim.contact.laws import DEFAULT_SINK, STANDARD_GRAVITY
+from pysim.contact.pair_laws import root_bodies
 from pysim.contact.self_contact import OFF, UNSTATED, overlaps_of_links
 from pysim.diagnosis.contact_checks import deepest_first
 from pysim.scene.tree import WORLD

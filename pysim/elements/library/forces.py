@@ -1,4 +1,4 @@
-"""Forces that come with pysim, written as plugins."""
+"""Forces that come with pysim, written as plugins: a list, one class a force, long because there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors that come with pysim."""
+"""Sensors that come with pysim: a list, one class a sensor, long because there are many."""
 
 from __future__ import annotations
 

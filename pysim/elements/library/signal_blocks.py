@@ -1,4 +1,7 @@
-"""Blocks between signals: arithmetic, limits, filters, delays and linear systems."""
+"""Blocks between signals: arithmetic, limits, filters, delays and linear systems.
+
+The file is a list, one class a block, long because there are many.
+"""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.contact.compiler import LawsOfWorlds, root_bodies
 from pysim.contact.laws import NUMBERS
+from pysim.contact.pair_laws import LawsOfWorlds, root_bodies
 from pysim.errors import ModelError, PysimWarning, SceneError, SimulationError
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers

@@ -1,6 +1,7 @@
 """Tables of a scene file: keys, units, bounds and meanings, from which the JSON Schema is generated.
 
-Relations between tables (names, joint types, masses) are checked when the specification is built.
+Relations between tables (names, joint types, masses) are checked when the specification is built. The file is long as
+a list: one class a table, so that all keys of a scene are found in one place.
 """
 
 from __future__ import annotations
