@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def branched_tree() -> str:
         text += table(
             "body", name=f"b{k}", mass=1.0 + 0.3 * k, com=[0.02, 0.01, -0.1], inertia=inertia
         )
-        keys = {"axis": TURNED[kind]} if kind in TURNED else {}
+        keys: dict[str, Any] = {"axis": TURNED[kind]} if kind in TURNED else {}
         keys |= {"pitch": 0.1} if kind == "helical" else {}
         if k:
             keys |= {
