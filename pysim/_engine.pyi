@@ -332,7 +332,8 @@ class Model:
     loop_nq: Final[int]
     signal_numbers: Final[int]
     callback_numbers: Final[int]
-    gravity: Final[Array]
+    @property
+    def gravity(self) -> Array: ...
     parents: Final[list[int]]
     q_offsets: Final[list[int]]
     v_offsets: Final[list[int]]

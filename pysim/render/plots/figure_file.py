@@ -24,7 +24,7 @@ def put_figure(
     *,
     function: str = "plot",
     dpi: float = 144,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[Any, Any] | None = None,
 ) -> None:
     """Let a function fill a figure, and write it to a picture file, or show it in a window (None).
 
