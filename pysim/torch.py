@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.analysis.array_rollout import ArrayRollout
-from pysim.analysis.gradients import MEMORY
+from pysim.analysis.differentiable_steps import MEMORY
 from pysim.errors import without_package
 
 try:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pysim.analysis.differentiable_steps import MEMORY, DifferentiableSteps, along_motions
 from pysim.analysis.gradient_parameters import Parameters
-from pysim.analysis.gradients import MEMORY, DifferentiableSteps, along_motions
+from pysim.analysis.gradients import gradient_of
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class ArrayRollout:
             parameters = self._parameters()  # other numbers may differ since
             with run.from_here():
                 found = run.backward(self._kept, self._stride, bars, parameters.sums)
-            cotangents = run.result(np.zeros(run.count), found, parameters)
+            cotangents = gradient_of(run, np.zeros(run.count), found, parameters)
         finally:
             if others:
                 written.load(now, run.every)

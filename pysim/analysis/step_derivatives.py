@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.analysis.gradients import DifferentiableSteps
+from pysim.analysis.differentiable_steps import DifferentiableSteps
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.mechanism.model_numbers import coordinate_laws

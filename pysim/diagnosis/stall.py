@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim.diagnosis.stability import exactly_linearised, modes_of, stable_step
+from pysim.diagnosis.modes import exactly_linearised, modes_of
+from pysim.diagnosis.stability import stable_step
 from pysim.errors import PysimError, SimulationError
 from pysim.worlds.python_stepping import ModelSystem
 

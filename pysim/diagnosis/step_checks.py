@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import minverse
+from pysim.diagnosis.modes import actuator_slopes, mobility_matrix, sliding_coordinates
 from pysim.diagnosis.sampled_stability import stable_share
-from pysim.diagnosis.stability import (
-    GROWTH,
-    actuator_slopes,
-    bounce_bound,
-    mobility_matrix,
-    slide_bound,
-    sliding_coordinates,
-    stable_step,
-    step_bounds,
-)
+from pysim.diagnosis.stability import GROWTH, bounce_bound, slide_bound, stable_step, step_bounds
 from pysim.errors import PysimError
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
@@ -28,7 +20,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pysim.diagnosis.stability import Mode, StepBounds
+    from pysim.diagnosis.modes import Mode
+    from pysim.diagnosis.stability import StepBounds
     from pysim.worlds.loading import Scene
 
 REST_ROWS = 64  # outputs near rest whose friction is checked

@@ -25,7 +25,8 @@ from pysim import _engine
 from pysim.algorithms import crba
 from pysim.diagnosis.failed_steps import divergence
 from pysim.diagnosis.growing_states import growth_between
-from pysim.diagnosis.stability import GROWTH, sliding_coordinates
+from pysim.diagnosis.modes import sliding_coordinates
+from pysim.diagnosis.stability import GROWTH
 from pysim.diagnosis.step_checks import SLIDES, beyond_stability
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator

@@ -22,7 +22,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.diagnosis.conserved_energy import LARGE, conserves_energy
-from pysim.diagnosis.stability import sliding_coordinates
+from pysim.diagnosis.modes import sliding_coordinates
 from pysim.diagnosis.step_checks import sharp_friction
 from pysim.diagnosis.unstable_steps import (
     frozen_step,

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.diagnosis.conserved_energy import LARGE, conserves_energy
-from pysim.diagnosis.stability import modes_of, slide_bound, stop_modes
+from pysim.diagnosis.modes import modes_of, stop_modes
+from pysim.diagnosis.stability import slide_bound
 from pysim.diagnosis.start_checks import light_bodies
 from pysim.errors import PysimWarning, SimulationError
 from pysim.integrators import find_integrator

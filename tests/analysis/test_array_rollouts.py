@@ -13,7 +13,7 @@ import pytest
 
 import pysim
 from pysim.analysis.array_rollout import ArrayRollout, by_numbers
-from pysim.analysis.gradients import along_motions
+from pysim.analysis.differentiable_steps import along_motions
 from pysim.typing import Array
 from tests.analysis.test_gradients import BOX, HOPPER, scene_of
 from tests.elements.blocks import table

@@ -14,8 +14,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.analysis import gradients
-from pysim.analysis.gradients import along_motions
+from pysim.analysis.differentiable_steps import DifferentiableSteps, along_motions
 from pysim.typing import Array
 from tests.contact.random_scenes import Family, one_body, servo_arms
 
@@ -527,7 +526,7 @@ def test_worlds_without_coordinates_are_refused(tmp_path: Path) -> None:
 def test_the_engine_refuses_states_that_are_no_packs(
     states: int, rows: int, problem: str, tmp_path: Path
 ) -> None:
-    run = gradients.DifferentiableSteps(pysim.Worlds(scene_of(tmp_path, BOX), 8), steps=1)
+    run = DifferentiableSteps(pysim.Worlds(scene_of(tmp_path, BOX), 8), steps=1)
     count = 0 if states == 0 else run.pack + min(states, 0)
     bar = [np.zeros((run.pack * rows // 8, size)) for size in run._sizes()[1].values()]
     index, q, v = np.arange(count, dtype=np.int32), np.zeros((count, 7)), np.zeros((count, 6))

@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.analysis import step_derivatives
-from pysim.analysis.gradients import DifferentiableSteps
+from pysim.analysis.differentiable_steps import DifferentiableSteps
 from pysim.typing import Array
 from tests.analysis.test_gradient_contacts import MATERIAL, body
 from tests.analysis.test_gradients import BOX, HOPPER, WEIGHTS, covector, scene_of

@@ -13,7 +13,8 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.diagnosis.stability import BOUNCE_ERROR, bounce_bound, stable_step, stop_modes
+from pysim.diagnosis.modes import stop_modes
+from pysim.diagnosis.stability import BOUNCE_ERROR, bounce_bound, stable_step
 from pysim.inertia import theta_from_com
 from pysim.integrators import BUILTIN
 from pysim.worlds.loading import compile_model

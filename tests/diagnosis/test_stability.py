@@ -15,8 +15,9 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.diagnosis import stability
-from pysim.diagnosis.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
+from pysim.diagnosis import modes as mechanism_modes
+from pysim.diagnosis.modes import MOST_MOTIONS, modes_of
+from pysim.diagnosis.stability import stable_step, step_bounds
 from pysim.diagnosis.step_checks import long_steps
 from pysim.errors import PysimWarning, SimulationError
 
@@ -176,7 +177,7 @@ def test_every_mode_names_the_joint_that_carries_it(tmp_path: Path, monkeypatch)
     )
     scene = pysim.load_scene(scene_file(tmp_path, bodies))
     crba = Mock(wraps=pysim.algorithms.crba)
-    monkeypatch.setattr(stability, "crba", crba)
+    monkeypatch.setattr(mechanism_modes, "crba", crba)
     modes = modes_of(scene)
     assert crba.call_count == 2
     found = {mode.joint: mode.frequency for mode in modes}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.cli.messages import print_line
-from pysim.diagnosis.stability import MOST_MOTIONS
+from pysim.diagnosis.modes import MOST_MOTIONS
 from pysim.diagnosis.step_checks import STIFF_SCHEME, is_stiff
 
 if TYPE_CHECKING:

@@ -1,0 +1,447 @@
+"""Steps of worlds that derivatives are taken back through.
+
+Products of a step's derivatives with cotangents are the engine's (cpp/stepping/convex/product.hpp, scheme_product.hpp).
+Records of worlds are kept at every step. If they need too much memory, they are kept at every √n-th of n steps, and the
+steps between are made again, with the same bits, which is checked.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim import _engine
+from pysim.analysis.gradient_parameters import SUMS
+from pysim.analysis.refusals import refusal
+from pysim.analysis.signal_rows import SignalRows
+from pysim.errors import SimulationError
+from pysim.simulation.worlds import Worlds
+from pysim.typing import Array
+from pysim.worlds.argument_checks import checked_real
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.mechanism.model import Model
+
+    # cotangents by q, along δ, and v (n, rows, nv), and of signals (n, rows, numbers)
+    Bars = tuple[Array, Array, Array]
+    Loss = Callable[..., tuple[Any, ...]]  # (q, v), or (q, v, signals by name)
+
+MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
+_LISTED = 10  # worlds that an error names
+_ROUNDING = 1e-9  # by which numbers of signals that begin again may differ
+
+
+class DifferentiableSteps:
+    """Steps of worlds whose states have derivatives.
+
+    Args:
+        worlds: at the start.
+        controls: of every step, or None.
+        steps: their number, without controls.
+        signals: names of signals whose rows have derivatives, too.
+    """
+
+    def __init__(
+        self,
+        worlds: Worlds,
+        controls: ArrayLike | None = None,
+        steps: int | None = None,
+        signals: Sequence[str] = (),
+    ) -> None:
+        if not isinstance(worlds, Worlds):
+            raise SimulationError("worlds", f"must be pysim.Worlds, got {type(worlds).__name__}")
+        self.worlds, self.records = worlds, worlds._records  # noqa: SLF001, the engine's records
+        self.scene, self.one, self.threads = worlds._scene, worlds._one, worlds._threads  # noqa: SLF001
+        self.controls = None
+        if controls is not None:
+            shape = checked_real(controls, "controls").shape
+            count = shape[-2] if len(shape) > 1 else 0
+            if steps is not None and steps != count:
+                raise SimulationError("steps", f"is {steps}, but there are controls of {count}")
+            self.controls = worlds.inputs.of_steps(controls, count)
+            steps = count
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+            raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")
+        self.steps, self.count = steps, len(worlds)
+        #: worlds of a pack, and numbers of cotangents, but those of parameters that are taken later
+        self.pack, self.sizes = self._sizes()
+        self.signals = SignalRows(worlds, signals)
+        self.every = np.arange(self.count, dtype=np.int32)
+        self.places = worlds.inputs.places
+        self.readings = 0  # numbers of all signals, once they have been read
+        self.begun = b""  # records with which the steps begin
+        self.take_rows(1)
+
+    def take_rows(self, rows: int) -> None:
+        """Take at least that many cotangents of every world back.
+
+        Where worlds leave room in a pack, they are there more than once and share their cotangents: that of row r is at
+        r mod `rows` of copy r // `rows`.
+        """
+        self.copies = min(max(1, self.pack // self.count), rows)
+        self.rows = -(-rows // self.copies)
+        used = np.tile(self.every, self.copies)
+        left = -len(used) % self.pack
+        self.packed = np.concatenate([used, np.repeat(self.every[-1:], left)])
+
+    def rows_of(self, array: Array) -> Array:
+        """Return cotangents (n, rows, …) of the worlds, copied from those of packs."""
+        used, size = array[: self.copies * self.count * self.rows], array.shape[1]
+        by_copy = used.reshape(self.copies, self.count, self.rows, size)
+        return np.asarray(by_copy.swapaxes(0, 1).reshape(self.count, self.copies * self.rows, size))
+
+    def set_row(self, array: Array, row: int, place: int, value: float) -> None:
+        """Set a number of a row of cotangents of every world."""
+        copy, own = divmod(row, self.rows)
+        first = copy * self.count * self.rows + own
+        array[first : first + self.count * self.rows : self.rows, place] = value
+
+    @property
+    def doubles(self) -> _engine.Worlds:
+        """The engine's worlds, in double precision."""
+        assert isinstance(self.records.engine, _engine.Worlds)
+        return self.records.engine
+
+    def _sizes(self) -> tuple[int, dict[str, int]]:
+        """Return how many worlds are a pack, and how many numbers their cotangents are.
+
+        Raises:
+            SimulationError: the worlds have no derivatives, for a reason that it names.
+        """
+        if reason := refusal(self.worlds):
+            problem = f"worlds with {reason} have no derivatives"
+            raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what has them")
+        _, self.products, pack, sizes = _engine.cotangent_sizes(self.doubles)
+        if (self.records.engine.parts["length"] >= 0).any():
+            problem = "the worlds are between two steps of simulation.step; step them by a number of steps first"
+            raise SimulationError("gradient", problem)
+        return pack, dict(sizes)
+
+    @contextmanager
+    def from_here(self) -> Iterator[bytes]:
+        """Return a context after which the worlds are where they were, with their records."""
+        self.worlds._accept(None)  # noqa: SLF001, as `step` does
+        self.worlds._stop_at_lost(None)  # noqa: SLF001
+        start = self.records.engine.save(self.every)
+        self.begun = self.begun or start
+        reported = self.records.engine.parts["report"].copy()  # contacts are no part of the bytes
+        try:
+            yield start
+        finally:
+            self.load(start)
+            self.records.engine.see(self.every)
+            self.records.engine.parts["report"][:] = reported
+
+    def stride(self, size: int, memory: float) -> int:
+        """Return at every how many steps a record of `size` bytes is kept, with the step's solution."""
+        size += 16 * self.count * (self.scene.model.nv + 1)
+        return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
+
+    def _set_controls(self, n: int) -> None:
+        """Set the inputs of step n, as `Worlds.step` does."""
+        if self.controls is None:
+            return
+        self.records.signals[:, self.places] = self.controls[:, n]
+        self.worlds.inputs.note_jumps()
+
+    def load(self, record: bytes) -> None:
+        """Put the worlds where they were."""
+        self.records.engine.load(record, self.every)
+        self.worlds.inputs.note_inputs(self.every)
+
+    def _step(self, n: int, *, keeps_solution: bool) -> None:
+        self._set_controls(n)
+
+        def step() -> None:
+            self.records.step(1, None, self.threads, self.scene.settings.step)
+
+        if keeps_solution:
+            self.solutions[n] = _engine.step_with_solutions(self.doubles, step)
+        else:
+            step()
+
+    def advance(self, n: int, *, keeps_solution: bool = False) -> None:
+        """Make step n, and keep what solved its contacts."""
+        self._step(n, keeps_solution=keeps_solution)
+        if self.records.status.any():
+            world = int(np.flatnonzero(self.records.status)[0])
+            raise SimulationError(
+                "gradient", f"world {world} is lost in step {n + 1}; take fewer steps"
+            )
+
+    def forward(self, stride: int, rows: int | None = None) -> dict[int, bytes]:
+        """Make all steps, and keep the states and signals after the last `rows` of them, or all.
+
+        Returns:
+            The records before every `stride`-th step, and after the last one if signals are read.
+        """
+        records = self.records
+        kept, self.has_touched = {}, False
+        self.solutions: dict[int, Array] = {}
+        rows = self.steps if rows is None else rows
+        self.q = np.empty((self.count, rows, records.q.shape[1]))
+        self.v = np.empty((self.count, rows, records.v.shape[1]))
+        self.signal_rows = np.empty((self.count, rows, len(self.signals.columns)))
+        for n in range(self.steps):
+            if n % stride == 0:
+                kept[n] = records.engine.save(self.every)
+            # the last step before a record that is kept, or before the end, is not made again
+            is_last = (n + 1) % stride == 0 or n + 1 == self.steps
+            self.advance(n, keeps_solution=is_last)
+            self.has_touched |= bool(records.engine.parts["touching"].any())
+            if (row := n - self.steps + rows) < 0:
+                continue
+            self.q[:, row], self.v[:, row] = records.q, records.v
+            if self.signals:
+                readings = records.engine.readings(None, self.threads)
+                self.readings = readings.shape[1]
+                self.signal_rows[:, row] = readings[:, self.signals.columns]
+        if self.signals:
+            kept[self.steps] = records.engine.save(self.every)
+        self.end = records.q.copy(), records.v.copy()
+        return kept
+
+    def last_values(self) -> tuple[Array, Bars]:
+        """Return the last value (n,) of the only signal, and derivatives (n, 1, …) of it by the last row."""
+        value = self.signal_rows[:, 0, 0]
+        bars = np.zeros((self.count, 1, self.scene.model.nv))
+        return value, (bars, bars, np.ones((self.count, 1, 1)))
+
+    def losses(self, loss: Loss) -> tuple[Array, Bars]:
+        """Return losses (n,) of the rows, which are not kept, and their derivatives (n, steps, …)."""
+        q, v, rows = (x[0] if self.one else x for x in (self.q, self.v, self.signal_rows))
+        del self.q, self.v, self.signal_rows
+        named = [self.signals.by_name(rows)] if self.signals else []
+        returned: Any = loss(q, v, *named)
+        if not isinstance(returned, tuple) or len(returned) != 3 + len(named):
+            also = " and by signals" * len(named)
+            raise SimulationError(
+                "loss", f"must return the losses and their derivatives by q and by v{also}"
+            )
+        value, by_q, by_v = (np.asarray(x, float) for x in returned[:3])
+        by_rows = self.signals.side_by_side(returned[3] if named else {}, rows.shape[:-1])
+        shapes = ((), q.shape, v.shape) if self.one else ((self.count,), q.shape, v.shape)
+        for x, name, shape in zip(
+            (value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True
+        ):
+            if x.shape != shape:
+                raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
+        del v  # which `along_motions` needs room for
+        if self.one:
+            value, q, by_q, by_v, by_rows = (x[None] for x in (value, q, by_q, by_v, by_rows))
+        return value, (along_motions(self.scene.model, q, by_q), by_v, by_rows)
+
+    def backward(
+        self,
+        kept: dict[int, bytes],
+        stride: int,
+        bars: Bars,
+        sums: Sequence[str],
+    ) -> tuple[dict[str, Array], Array]:
+        """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls.
+
+        Args:
+            kept: records, as `forward` returns them.
+            stride: of the records.
+            bars: of the last rows.
+            sums: names of cotangents that steps add to.
+        """
+        bar = self.cotangents(sums)
+        control_bar = np.zeros((self.count, self.steps, len(self.places)))
+        after, end = kept.get(self.steps, b""), self.end
+        for first in sorted(kept.keys() - {self.steps}, reverse=True):
+            last = min(first + stride, self.steps)
+            before = self._segment(first, last, kept[first])
+            for n in reversed(range(first, last)):
+                self._add_bars(bars, n, after, bar)
+                after = before.pop()
+                end = self._pull_made(n, bar, after, end)
+                if n < last - 1:  # made again with the next call
+                    del self.solutions[n]
+                if self.controls is not None:
+                    control_bar[:, n] = bar["signals"][: self.count, self.places]
+                    bar["signals"][:, self.places] = 0.0
+        self._pull_start(bar)
+        return bar, control_bar
+
+    def _pull_made(
+        self, n: int, bar: dict[str, Array], record: bytes, end: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """Take cotangents back through step n from its record to its end; return q and v before it."""
+        self.load(record)
+        self._set_controls(n)
+        self.pull(n, bar, *end)
+        return self.records.q.copy(), self.records.v.copy()
+
+    def _add_bars(self, bars: Bars, n: int, after: bytes, bar: dict[str, Array]) -> None:
+        """Add cotangents of the states and signals after step n, whose record is `after`."""
+        q_bar, v_bar, signal_bar = bars
+        if (row := n - self.steps + q_bar.shape[1]) < 0:
+            return
+        if self.signals and signal_bar[:, row].any():
+            self.load(after)
+            readings = self.signals.among_readings(signal_bar[self.packed, row], self.readings)
+            self._pull(f"signals of step {n + 1}", bar, readings=readings)
+        bar["q"] += q_bar[self.packed, row]
+        bar["v"] += v_bar[self.packed, row]
+
+    def _pull_start(self, bar: dict[str, Array]) -> None:
+        """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
+
+        What these blocks set follows from the parameters of the worlds, see `WorldParameters`. In worlds that hold
+        other numbers, because their q, v or inputs were written since, the numbers follow from nothing.
+        """
+        records, signals = self.records, self.scene.signals
+        records.engine.load(self.begun, self.every)
+        new = self.every[(records.steps == 0) & (records.t == 0)]
+        if signals is None or not bar["numbers"].size or not len(new):
+            return
+        held = records.signals[new]
+        records.blocks.begin_again(new)
+        same = np.isclose(records.signals[new], held, _ROUNDING, _ROUNDING, equal_nan=True)
+        follows = np.isin(self.packed, new[same.all(axis=1)])
+        records.blocks.clear(self.every, settled=True)
+        of_followers = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
+        self._pull("start", of_followers, (signals.settled, signals.settled_outputs))
+
+    def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
+        """Return the records before steps [first, end), which are made again."""
+        engine, before = self.records.engine, [record]
+        if end - first > 1:
+            self.load(record)
+        for n in range(first, end - 1):
+            self._step(n, keeps_solution=True)
+            before.append(engine.save(self.every))
+        return before
+
+    def cotangents(self, sums: Sequence[str] = ()) -> dict[str, Array]:
+        """Return zeros in place of all cotangents, by name, with a row for each of every world.
+
+        Those of inertias and laws, and counts of switches, have no numbers and are not computed if not in `sums`.
+        """
+        rows, left_out = len(self.packed) * self.rows, {*SUMS, "switches"} - {*sums}
+        return {
+            name: np.zeros((rows, 0 if name in left_out else size))
+            for name, size in self._sizes()[1].items()
+        }
+
+    def pull(self, n: int, bar: dict[str, Array], q: Array, v: Array) -> None:
+        """Take cotangents back through step n, which ended at q and v."""
+        solutions = self.solutions[n][self.packed]
+        end_q, end_v = self._pull(f"step {n + 1}", bar, solutions=solutions)
+        own_q, own_v = end_q[: self.count], end_v[: self.count]
+        if not (np.array_equal(own_q, q) and np.array_equal(own_v, v)):
+            differs = (own_q != q).any(axis=1) | (own_v != v).any(axis=1)
+            step = f"step {n + 1} of world {differs.argmax()}"
+            problem = f"{step} ends elsewhere when it is made again"
+            remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
+            raise SimulationError("gradient", f"{problem}; {remedy}")
+
+    def step_matrices(
+        self, n: int, states: list[list[int]]
+    ) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+        """Return q and v after step n, its derivatives (n, states, states and inputs), and the points that touch.
+
+        Args:
+            n: number of the step.
+            states: numbers of points, coordinates and signals that are states, beside q, v and angular deflections.
+        """
+        sizes = self.sizes
+        rows = (
+            2 * self.scene.model.nv
+            + sizes["turnings"]
+            + 3 * len(states[0])
+            + len(states[1])
+            + len(states[2])
+        )
+        points = sizes["deflections"] // 3
+        packed = len(self.packed)
+        matrices = np.empty((packed, rows, rows + len(self.places)))
+        touching, q, v = (
+            np.empty((packed, size))
+            for size in (points, self.records.q.shape[1], self.records.v.shape[1])
+        )
+        to = [matrices, touching, q, v]
+        numbers = [*states, np.asarray(self.places, int).tolist()]
+        good = _engine.step_matrices(self.doubles, self.packed, numbers, to, self.threads)
+        self._stop_at_failed(f"step {n + 1}", good)
+        used = slice(0, self.count)
+        return q[used], v[used], matrices[used], np.flatnonzero(touching[used].any(axis=0))
+
+    def _pull(
+        self,
+        what: str,
+        bar: dict[str, Array],
+        start: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
+        solutions: Array | None = None,
+        readings: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """Take cotangents back through the next step of all worlds, their start or readings; return the step's end."""
+        states = self.records.q, self.records.v
+        end_q, end_v = (np.empty((len(self.packed), x.shape[1])) for x in states)
+        good = _engine.pull_step(
+            self.doubles,
+            self.packed,
+            list(bar.values()),
+            end_q,
+            end_v,
+            self.threads,
+            start,
+            solutions,
+            readings,
+        )
+        self._stop_at_failed(what, good)
+        return end_q, end_v
+
+    def _stop_at_failed(self, what: str, good: Array) -> None:
+        if (good == 1).all():
+            return
+        full = good < 0
+        failed = np.unique(self.packed[full if full.any() else good != 1])
+        listed = ", ".join(str(world) for world in failed[:_LISTED])
+        more = f" and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
+        step = f"{what} of world{'s' if len(failed) > 1 else ''} {listed}{more}"
+        if full.any():
+            problem = f"{step} needs more memory for its derivatives than there is"
+            remedy = "take fewer bodies, joints or contacts, or smaller networks"
+        else:
+            problem = f"{step} is solved in shorter ones and has no derivative"
+            remedy = "take a shorter simulation.step, or leave these worlds out"
+        raise SimulationError("gradient", f"{problem}; {remedy}")
+
+
+def along_motions(model: Model, q: Array, by_q: Array) -> Array:
+    """Return derivatives (…, nv) along δ of q ⊕ δ, from those by the numbers of q (…, nq).
+
+    rotation    ½ Im(r* ⊗ r̄)        position of a pose    Rᵀ p̄
+    """
+    by_motion = np.zeros((*q.shape[:-1], model.nv))
+    for kind, at_q, at_v in zip(
+        model._types,  # noqa: SLF001, kinds of the joints
+        model.q_offsets,
+        model.v_offsets,
+        strict=True,
+    ):
+        if at_q < 0:
+            continue
+        real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
+        by_motion[..., at_v + real_v] = by_q[..., at_q + real_q]
+        for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
+            places = slice(at_q + quaternion, at_q + quaternion + 4)
+            own, bar, first = q[..., places], by_q[..., places], at_v + turn
+            x, w = own[..., :3], own[..., 3:]
+            along = w * bar[..., :3] - bar[..., 3:] * x - np.cross(x, bar[..., :3])
+            by_motion[..., first + count - 3 : first + count] = along / 2
+            if count == 6:
+                p = by_q[..., at_q + quaternion - 3 : at_q + quaternion]
+                by_motion[..., first : first + 3] = (
+                    p - 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
+                )
+    return by_motion
