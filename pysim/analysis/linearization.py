@@ -9,7 +9,8 @@ central differences of fourth order, and so is everything where smooth contacts 
 
 A sampled system has the held numbers of sampled blocks among its states. Its matrices are the derivatives of its steps,
 as `step_derivatives` makes them, along motions that keep loops closed, and those of the side of every switch that the
-steps take; where steps have none, they are differences of steps of perturbed worlds.
+steps take; where steps have none, they are differences of steps of perturbed worlds. The file is long because all of
+them share one list of states, inputs and outputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Numbers of the engine that differ between worlds, and the scenes of such worlds."""
+"""Numbers of the engine that differ between worlds, and the scenes of such worlds.
+
+The file is long because the class has a method for each kind of part that has numbers.
+"""
 
 from __future__ import annotations
 

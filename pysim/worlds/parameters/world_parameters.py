@@ -5,6 +5,7 @@
 
 What is written counts from the next call on. Only what follows from the numbers of the worlds that were written is
 computed again, for all of them at once; the engine stores by world only the numbers that some world was given.
+The file is long because the class has all that can be done with parameters.
 """
 
 from __future__ import annotations
