@@ -33,7 +33,7 @@ struct PlacedPorts {
 
 /// Number of vectors by which the line of a driven port is remembered.
 template <class Real>
-int driven_vectors(const tree::Element<Real>& port) {
+PYSIM_INLINE int driven_vectors(const tree::Element<Real>& port) {
   return port.kind == ElementKind::path ? line_vectors(port) : 0;
 }
 

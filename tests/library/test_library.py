@@ -109,7 +109,7 @@ def test_other_and_damaged_files_are_refused(host: Path, tmp_path: Path) -> None
     data[-1] ^= 1
     for content, problem in (
         (b"", "is not one that pysim has written"),
-        (b"pysim scene\n\4" + bytes(100), "has format 4, and this engine reads 3"),
+        (b"pysim scene\n\x63" + bytes(100), "has format 99, and this engine reads 4"),
         (bytes(data), "is damaged: its checksum is another; take a whole copy"),
     ):
         path = tmp_path / "scene.pysim"
