@@ -149,17 +149,26 @@ def _check_massless(spec: ModelSpec) -> None:
         raise ModelError(joint.where, problem)
 
 
+def check_followers(spec: ModelSpec) -> None:
+    """Reject a follower that moves nothing, for schemes in which it is a joint of its own that a row holds."""
+    moved = _moved_joints(spec)
+    for joint in spec.joints:
+        if joint.mimic is None or joint.name in moved or joint.armature.all():
+            continue
+        problem = (
+            f"joint {joint.name!r} follows {joint.mimic.joint!r} and moves only massless bodies, "
+            f'which integrator = "convex" cannot step; give {joint.child!r} a mass, the joint an armature, '
+            'or take integrator = "rk4"'
+        )
+        raise ModelError(joint.where, problem)
+
+
 def massless_joints(spec: ModelSpec) -> list[JointSpec]:
     """Return the joints that move nothing: no mass or inertia among their descendants, and no armature.
 
     The inertia of followers counts for the joint that leads them; followers are not returned.
     """
-    massive = {body.name for body in spec.bodies if body.theta.any()}
-    hangs_on = {joint.child: joint for joint in spec.joints}
-    for name in reversed(order_from_world(spec.joints)):
-        if name in massive:
-            massive.add(hangs_on[name].parent)
-    moved = {joint.name for joint in spec.joints if joint.child in massive}
+    moved = _moved_joints(spec)
     moved |= {j.mimic.joint for j in spec.joints if j.mimic is not None and j.name in moved}
     return [
         joint
@@ -167,3 +176,13 @@ def massless_joints(spec: ModelSpec) -> list[JointSpec]:
         if joint.type != "fixed" and joint.mimic is None and joint.name not in moved
         if not joint.armature.all()
     ]
+
+
+def _moved_joints(spec: ModelSpec) -> set[str]:
+    """Return the joints that carry a body with a mass or an inertia."""
+    massive = {body.name for body in spec.bodies if body.theta.any()}
+    hangs_on = {joint.child: joint for joint in spec.joints}
+    for name in reversed(order_from_world(spec.joints)):
+        if name in massive:
+            massive.add(hangs_on[name].parent)
+    return {joint.name for joint in spec.joints if joint.child in massive}

@@ -33,6 +33,7 @@ from pysim.mechanism.signal_compiler import (
     with_signals,
 )
 from pysim.mechanism.signal_reuse import has_same_signals
+from pysim.scene.tree import check_followers
 from pysim.tracing.recursion import once
 from pysim.worlds.contact_readings import check_contact_sensors
 from pysim.worlds.equilibrium import with_equilibrium
@@ -183,6 +184,8 @@ def _completed(spec: SceneSpec, model: Model, first: Scene | None = None) -> Sce
         state = State(closed.q, closed.v, closed.loop_q)
     model = reflected_inertia(model, spec.blocks)
     kind = find_integrator(spec.settings.integrator)
+    if kind.contacts:
+        check_followers(spec.model)
     signals = None if first is None else first.signals
     if (
         first is None

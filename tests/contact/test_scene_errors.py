@@ -386,3 +386,55 @@ def test_check_prints_the_law_of_every_pair(
     assert "world, ball" in shown
     assert "N/m" in shown
     assert "convex" in shown
+
+
+FOLLOWER = """
+[[body]]
+name = "arm"
+mass = 1.0
+inertia = { xx = 0.01, yy = 0.02, zz = 0.02 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+axis = [0, 1, 0]
+child = "arm"
+[[body]]
+name = "slider"
+mass = 0.0
+[[joint]]
+name = "slide"
+type = "prismatic"
+axis = [1, 0, 0]
+parent = "arm"
+child = "slider"
+mimic = { joint = "hinge", ratio = 0.1 }
+[simulation]
+duration = 0.01
+step = 1e-3
+integrator = "convex"
+"""
+
+
+def test_a_massless_follower_is_refused_by_convex_steps(tmp_path: Path) -> None:
+    assert error_of(tmp_path, FOLLOWER) == (
+        "s.toml:14:1: joint[1]: joint 'slide' follows 'hinge' and moves only massless bodies, "
+        'which integrator = "convex" cannot step; '
+        "give 'slider' a mass, the joint an armature, or take integrator = \"rk4\""
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ratio = 0.1 }", "ratio = 0.1 }\narmature = 1e-3"),
+        ("mass = 0.0", "mass = 0.1\ninertia = { xx = 1e-4, yy = 1e-4, zz = 1e-4 }"),
+        ('"convex"', '"rk4"'),
+    ],
+)
+def test_remedies_of_a_massless_follower_let_it_step(tmp_path: Path, old: str, new: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pysim.PysimWarning)
+        trajectory = pysim.simulate(
+            pysim.load_scene(write(tmp_path, FOLLOWER.replace(old, new, 1)))
+        )
+    assert np.isfinite(trajectory.q).all()
