@@ -151,12 +151,13 @@ def _check_massless(spec: ModelSpec) -> None:
 
 def check_followers(spec: ModelSpec) -> None:
     """Reject a follower that moves nothing, for schemes in which it is a joint of its own that a row holds."""
-    moved = _moved_joints(spec)
-    for joint in spec.joints:
-        if joint.mimic is None or joint.name in moved or joint.armature.all():
+    followers = [(joint, joint.mimic) for joint in spec.joints if joint.mimic is not None]
+    moved = _moved_joints(spec) if followers else set()
+    for joint, mimic in followers:
+        if joint.name in moved or joint.armature.all():
             continue
         problem = (
-            f"joint {joint.name!r} follows {joint.mimic.joint!r} and moves only massless bodies, "
+            f"joint {joint.name!r} follows {mimic.joint!r} and moves only massless bodies, "
             f'which integrator = "convex" cannot step; give {joint.child!r} a mass, the joint an armature, '
             'or take integrator = "rk4"'
         )
