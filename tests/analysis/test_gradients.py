@@ -6,6 +6,7 @@ Oracle: the best of central differences of sixth order, of five sizes, of the en
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,43 @@ def covector(model: pysim.Model, q: Array, along: Array) -> Array:
 
 def error(found: Array, oracles: list[Array]) -> float:
     return float(min(np.linalg.norm(found - own) / np.linalg.norm(own) for own in oracles))
+
+
+def columns_by_differences(
+    worlds: pysim.Worlds,
+    steps: int,
+    size: float,
+    state: Callable[[], Array],
+    move: Callable[[Array], None],
+) -> Array:
+    """Return the derivatives (n, n) of the state of one world after steps by that before them.
+
+    `state` returns it (n,), and `move` adds changes (n,) to it.
+    """
+    start, count = worlds.save(), len(state())
+    columns = np.zeros((count, count))
+    for i, unit in enumerate(np.eye(count)):
+        for k, weight in WEIGHTS.items():
+            worlds.load(start)
+            move(k * size * unit)
+            worlds.step(steps=steps)
+            columns[:, i] += weight * state() / 60 / size
+    return columns
+
+
+def columns_with_signals(worlds: pysim.Worlds, steps: int, places: list[int]) -> Array:
+    """Return those by q, v and some numbers of signals of a mechanism of two coordinates."""
+    records = worlds._records
+
+    def state() -> Array:
+        return np.concatenate([worlds.q[0], worlds.v[0], records.signals[0, places]])
+
+    def move(x: Array) -> None:
+        worlds.q[0] += x[:2]
+        worlds.v[0] += x[2:4]
+        records.signals[0, places] += x[4:]
+
+    return columns_by_differences(worlds, steps, 1e-4, state, move)
 
 
 @pytest.mark.parametrize("passes", [1, 2])

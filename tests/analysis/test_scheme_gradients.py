@@ -15,7 +15,16 @@ import pytest
 import pysim
 from pysim.typing import Array
 from pysim.worlds.loading import compile_scene
-from tests.analysis.test_gradients import BOX, HOPPER, SMOOTH, WEIGHTS, Rollout, by_parameter, error
+from tests.analysis.test_gradients import (
+    BOX,
+    HOPPER,
+    SMOOTH,
+    Rollout,
+    by_parameter,
+    columns_by_differences,
+    columns_with_signals,
+    error,
+)
 from tests.analysis.test_sampled_gradients import ARM, JOINTS, Later, New
 from tests.elements.blocks import table
 from tests.oracles.mechanisms import MOVING, random_tree
@@ -239,26 +248,14 @@ def test_states_of_elements_and_held_numbers_are_states_of_a_step(
     scene = scene_of(tmp_path, text, scheme)
     worlds = pysim.Worlds(scene, 1)
     worlds.step(steps=5)
-    saved = worlds.save()
     found = pysim.step_derivatives(worlds, steps=4)
     signals = scene.signals
     assert signals is not None
     places = [*range(len(signals.state_names)), *signals.held_states]
     assert found.states[4:] == (*signals.state_names, *signals.held_states.values())
     assert found.row_by_row == f'integrator = "{scheme}"'
-    size, count = 1e-4, 4 + len(places)
-    for i in range(count):
-        change = np.zeros(count)
-        for k, weight in WEIGHTS.items():
-            worlds.load(saved)
-            move = k * size * np.eye(count)[i]
-            worlds.q[0] += move[:2]
-            worlds.v[0] += move[2:4]
-            worlds._records.signals[0, places] += move[4:]
-            worlds.step(steps=4)
-            ends = worlds.q[0], worlds.v[0], worlds._records.signals[0, places]
-            change += weight * np.concatenate(ends) / 60 / size
-        assert np.abs(found.A[0, :, i] - change).max() < 1e-7
+    columns = columns_with_signals(worlds, 4, places)
+    assert np.abs(found.A[0] - columns).max() < 1e-7
 
 
 def test_parts_without_derivatives_are_refused_with_their_names(tmp_path: Path) -> None:
@@ -323,25 +320,21 @@ def test_accelerations_that_generalized_alpha_carries_are_states_of_a_step(tmp_p
         *(f"rate.{name}" for name in names),
         *(f"{kind}.{name}" for kind in ("acceleration", "algorithmic") for name in JOINTS),
     )
-    saved, size, count = worlds.save(), 1e-3, len(found.states)
 
-    def state() -> list[Array]:
+    def state() -> Array:
         numbers, scheme = records.signals[0, places], records.engine.parts["scheme"][0, carried]
-        return [worlds.q[0], worlds.v[0], numbers, scheme]
+        return np.concatenate([worlds.q[0], worlds.v[0], numbers, scheme])
 
-    for i in range(count):
-        change = np.zeros(count)
-        for k, weight in WEIGHTS.items():
-            worlds.load(saved)
-            move = k * size * np.eye(count)[i]
-            worlds.q[0] += move[:2]
-            worlds.v[0] += move[2:4]
-            records.signals[0, places] += move[4:10]
-            records.engine.parts["scheme"][0, carried] += move[10:]
-            records.engine.see(np.zeros(1, np.int32))  # the scheme goes on with what it carries
-            worlds.step(steps=3)
-            change += weight * np.concatenate(state()) / 60 / size
-        assert np.abs(found.A[0, :, i] - change).max() < 1e-7 * max(1, np.abs(change).max())
+    def move(x: Array) -> None:
+        worlds.q[0] += x[:2]
+        worlds.v[0] += x[2:4]
+        records.signals[0, places] += x[4:10]
+        records.engine.parts["scheme"][0, carried] += x[10:]
+        records.engine.see(np.zeros(1, np.int32))  # the scheme goes on with what it carries
+
+    columns = columns_by_differences(worlds, 3, 1e-3, state, move)
+    allowed = 1e-7 * np.maximum(1, np.abs(columns).max(0))
+    assert (np.abs(found.A[0] - columns).max(0) < allowed).all()
 
 
 def test_steps_of_a_gradient_and_after_it_have_the_bits_of_steps_without(tmp_path: Path) -> None:
