@@ -73,19 +73,19 @@ def rollout(
     shapes += [rows.shape(name, count) for name in rows.signals]
     ends = tuple(jax.ShapeDtypeStruct((*leading, *shape), kind) for shape in shapes)
 
-    def made(arrays: Any) -> ArrayRollout:  # noqa: ANN401, a tree of arrays
+    def rollout_of(arrays: Any) -> ArrayRollout:  # noqa: ANN401, a tree of arrays
         arrays = jax.tree.map(lambda x: np.asarray(x, float), arrays)
         own = None if "controls" in arrays else count
         return ArrayRollout(worlds, **arrays, steps=own, memory=memory, signals=signals)
 
     def forward(arrays: Any) -> Any:  # noqa: ANN401
-        run = made(arrays)
+        run = rollout_of(arrays)
         return tuple(x.astype(kind) for x in (run.q, run.v, *run.signals.values()))
 
     def backward(arrays: Any, *bars: Any) -> Any:  # noqa: ANN401
         q_bar, v_bar, *of_signals = (np.asarray(bar, float) for bar in bars)
         by_name = dict(zip(rows.signals, of_signals, strict=True))
-        found = made(arrays).back(q_bar, v_bar, by_name)._asdict()
+        found = rollout_of(arrays).back(q_bar, v_bar, by_name)._asdict()
         return {
             name: jax.tree.map(lambda bar, x: np.asarray(bar, x.dtype), found[name], own)
             for name, own in arrays.items()

@@ -79,13 +79,13 @@ class _Rollout(torch.autograd.Function):
         q_bar, v_bar, *rows = map(_numbers, bars)
         found = ctx.run.back(q_bar, v_bar, dict(zip(ctx.run.signals, rows, strict=True)))
         of_arguments = [found.q, found.v, found.controls, *found.parameters.values()]
-        return (*[None] * 5, *map(_as_given, ctx.tensors, of_arguments))
+        return (*[None] * 5, *map(_like_argument, ctx.tensors, of_arguments))
 
 
 def _numbers(x: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
     return x.detach().cpu().double().numpy()
 
 
-def _as_given(x: torch.Tensor | None, bar: object) -> torch.Tensor | None:
+def _like_argument(x: torch.Tensor | None, bar: object) -> torch.Tensor | None:
     """Return a cotangent of the kind of the tensor."""
     return None if x is None else torch.as_tensor(np.asarray(bar)).reshape(x.shape).to(x)

@@ -76,9 +76,11 @@ class ArrayRollout:
             worlds._accept(None)  # noqa: SLF001, as `step` does
             self._start = worlds.q.copy()
             self._stride = run.stride(len(run.records.engine.save(run.every)), memory)
-            self._kept = run.forward(self._stride)
+            self._saved_records = run.forward(self._stride)
         #: configurations (n, steps, nq) and velocities (n, steps, nv) after every step
-        self.q, self.v, rows = (x[0] if run.one else x for x in (run.q, run.v, run.signal_rows))
+        self.q, self.v, rows = (
+            x[0] if run.is_single else x for x in (run.q, run.v, run.signal_rows)
+        )
         #: rows (n, steps) or (n, steps, size) of the signals, by name
         self.signals = run.signals.by_name(rows)
 
@@ -98,16 +100,18 @@ class ArrayRollout:
         bars = along_motions(model, run.q, q_bar), v_bar, rows.reshape(run.signal_rows.shape)
         written = run.worlds.parameters
         now = written.save(run.every)
-        others = now != self._numbers  # written since
-        if others:
+        were_written = now != self._numbers  # written since
+        if were_written:
             written.load(self._numbers, run.every)
         try:
             parameters = self._parameters()  # other numbers may differ since
             with run.from_here():
-                found = run.backward(self._kept, self._stride, bars, parameters.sums)
-            cotangents = gradient_of(run, np.zeros(run.count), found, parameters)
+                bar_at_start = run.backward(
+                    self._saved_records, self._stride, bars, parameters.sums
+                )
+            cotangents = gradient_of(run, np.zeros(run.count), bar_at_start, parameters)
         finally:
-            if others:
+            if were_written:
                 written.load(now, run.every)
         of_controls = np.zeros(0) if cotangents.controls is None else cotangents.controls
         q = by_numbers(model, self._start, cotangents.q)

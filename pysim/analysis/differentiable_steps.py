@@ -58,7 +58,7 @@ class DifferentiableSteps:
         if not isinstance(worlds, Worlds):
             raise SimulationError("worlds", f"must be pysim.Worlds, got {type(worlds).__name__}")
         self.worlds, self.records = worlds, worlds._records  # noqa: SLF001, the engine's records
-        self.scene, self.one, self.threads = worlds._scene, worlds._one, worlds._threads  # noqa: SLF001
+        self.scene, self.is_single, self.threads = worlds._scene, worlds._is_single, worlds._threads  # noqa: SLF001
         self.controls = None
         if controls is not None:
             shape = checked_real(controls, "controls").shape
@@ -183,7 +183,7 @@ class DifferentiableSteps:
             The records before every `stride`-th step, and after the last one if signals are read.
         """
         records = self.records
-        kept, self.has_touched = {}, False
+        saved_records, self.has_touched = {}, False
         self.solutions: dict[int, Array] = {}
         rows = self.steps if rows is None else rows
         self.q = np.empty((self.count, rows, records.q.shape[1]))
@@ -191,7 +191,7 @@ class DifferentiableSteps:
         self.signal_rows = np.empty((self.count, rows, len(self.signals.columns)))
         for n in range(self.steps):
             if n % stride == 0:
-                kept[n] = records.engine.save(self.every)
+                saved_records[n] = records.engine.save(self.every)
             # the last step before a record that is kept, or before the end, is not made again
             is_last = (n + 1) % stride == 0 or n + 1 == self.steps
             self.advance(n, keeps_solution=is_last)
@@ -204,9 +204,9 @@ class DifferentiableSteps:
                 self.readings = readings.shape[1]
                 self.signal_rows[:, row] = readings[:, self.signals.columns]
         if self.signals:
-            kept[self.steps] = records.engine.save(self.every)
+            saved_records[self.steps] = records.engine.save(self.every)
         self.end = records.q.copy(), records.v.copy()
-        return kept
+        return saved_records
 
     def last_values(self) -> tuple[Array, Bars]:
         """Return the last value (n,) of the only signal, and derivatives (n, 1, …) of it by the last row."""
@@ -216,7 +216,7 @@ class DifferentiableSteps:
 
     def losses(self, loss: Loss) -> tuple[Array, Bars]:
         """Return losses (n,) of the rows, which are not kept, and their derivatives (n, steps, …)."""
-        q, v, rows = (x[0] if self.one else x for x in (self.q, self.v, self.signal_rows))
+        q, v, rows = (x[0] if self.is_single else x for x in (self.q, self.v, self.signal_rows))
         del self.q, self.v, self.signal_rows
         named = [self.signals.by_name(rows)] if self.signals else []
         returned: Any = loss(q, v, *named)
@@ -227,20 +227,20 @@ class DifferentiableSteps:
             )
         value, by_q, by_v = (np.asarray(x, float) for x in returned[:3])
         by_rows = self.signals.side_by_side(returned[3] if named else {}, rows.shape[:-1])
-        shapes = ((), q.shape, v.shape) if self.one else ((self.count,), q.shape, v.shape)
+        shapes = ((), q.shape, v.shape) if self.is_single else ((self.count,), q.shape, v.shape)
         for x, name, shape in zip(
             (value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True
         ):
             if x.shape != shape:
                 raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
         del v  # which `along_motions` needs room for
-        if self.one:
+        if self.is_single:
             value, q, by_q, by_v, by_rows = (x[None] for x in (value, q, by_q, by_v, by_rows))
         return value, (along_motions(self.scene.model, q, by_q), by_v, by_rows)
 
     def backward(
         self,
-        kept: dict[int, bytes],
+        saved_records: dict[int, bytes],
         stride: int,
         bars: Bars,
         sums: Sequence[str],
@@ -248,21 +248,21 @@ class DifferentiableSteps:
         """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls.
 
         Args:
-            kept: records, as `forward` returns them.
+            saved_records: as `forward` returns them.
             stride: of the records.
             bars: of the last rows.
             sums: names of cotangents that steps add to.
         """
         bar = self.cotangents(sums)
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
-        after, end = kept.get(self.steps, b""), self.end
-        for first in sorted(kept.keys() - {self.steps}, reverse=True):
+        after, end = saved_records.get(self.steps, b""), self.end
+        for first in sorted(saved_records.keys() - {self.steps}, reverse=True):
             last = min(first + stride, self.steps)
-            before = self._segment(first, last, kept[first])
+            before = self._segment(first, last, saved_records[first])
             for n in reversed(range(first, last)):
                 self._add_bars(bars, n, after, bar)
                 after = before.pop()
-                end = self._pull_made(n, bar, after, end)
+                end = self._pull_from_record(n, bar, after, end)
                 if n < last - 1:  # made again with the next call
                     del self.solutions[n]
                 if self.controls is not None:
@@ -271,7 +271,7 @@ class DifferentiableSteps:
         self._pull_start(bar)
         return bar, control_bar
 
-    def _pull_made(
+    def _pull_from_record(
         self, n: int, bar: dict[str, Array], record: bytes, end: tuple[Array, Array]
     ) -> tuple[Array, Array]:
         """Take cotangents back through step n from its record to its end; return q and v before it."""

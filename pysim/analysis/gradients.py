@@ -111,10 +111,10 @@ def _differentiate(
         rows = 1
     with run.from_here() as start:
         stride = run.stride(len(start), memory)
-        kept = run.forward(stride, rows)
+        saved_records = run.forward(stride, rows)
         value, bars = run.last_values() if isinstance(loss, str) else run.losses(loss)
         sums = ("switches", *parameters.sums)
-        cotangents = run.backward(kept, stride, bars, sums)
+        cotangents = run.backward(saved_records, stride, bars, sums)
     return gradient_of(run, value, cotangents, parameters)
 
 
@@ -128,19 +128,19 @@ def gradient_of(
     bar = {name: x[: run.count] for name, x in cotangents[0].items()}
     controls = cotangents[1]
 
-    def one(x: Array) -> Array:
-        return np.asarray(x[0]) if run.one else x
+    def unbatched(x: Array) -> Array:
+        return np.asarray(x[0]) if run.is_single else x
 
-    by = {name: one(x) for name, x in parameters.derivatives(bar).items()}
+    by = {name: unbatched(x) for name, x in parameters.derivatives(bar).items()}
     inputs = bar["signals"][:, run.places] if run.places else np.zeros((run.count, 0))
     return Gradient(
-        float(value[0]) if run.one else value,
-        one(bar["q"]),
-        one(bar["v"]),
-        None if run.controls is None else one(controls),
-        one(inputs),
+        float(value[0]) if run.is_single else value,
+        unbatched(bar["q"]),
+        unbatched(bar["v"]),
+        None if run.controls is None else unbatched(controls),
+        unbatched(inputs),
         by,
-        {key: one(count) for key, count in _switches(run.scene, bar["switches"]).items()},
+        {key: unbatched(count) for key, count in _switches(run.scene, bar["switches"]).items()},
     )
 
 

@@ -106,7 +106,7 @@ def linearize(
     [3.796, -3.796]
     """
     _check_arguments(scene, inputs, outputs, state)
-    own, elements = (
+    stepped, elements = (
         with_controls(scene)[0],
         None,
     )
@@ -118,7 +118,7 @@ def linearize(
         if len(state) == 3:
             elements = np.array(state[2], float)
         state = State(np.array(state[0], float), np.array(state[1], float))
-    chosen = _at(own, state)
+    chosen = _at(stepped, state)
     if chosen.model.spec.wheels:
         problem = "has fewer velocities than positions and no linear system of this form; leave the wheel out"
         raise SimulationError(f"loop {chosen.model.spec.wheels[0]!r}", f"rolls: it {problem}")
@@ -328,59 +328,59 @@ class _Linearization:
         size, count = len(self.states), len(self.input_names)
         with np.errstate(all="ignore"):
             if self.period is not None and (steps := self._steps()):
-                rate, whole = self._step_derivatives(*steps)
+                rate, derivatives = self._step_derivatives(*steps)
             elif self.period is not None:
-                (rate,), (whole,) = self._differences(self._next)
+                (rate,), (derivatives,) = self._differences(self._next)
             elif self._is_analytical():
-                rate, whole = self._analytical()
+                rate, derivatives = self._analytical()
             else:
-                (rate,), (whole,) = self._differences(self._rates)
+                (rate,), (derivatives,) = self._differences(self._rates)
             if self._readings:
                 (_,), (read,) = self._differences(self._read)
             else:
                 read = np.zeros((0, size + count))
-        if not (np.isfinite(whole).all() and np.isfinite(read).all()):
+        if not (np.isfinite(derivatives).all() and np.isfinite(read).all()):
             fault = slope_fault(self.scene, self.scene.state)
             problem = "numbers beside the state are NaN or infinite; choose another state"
             raise SimulationError("linearize", fault or problem)
         outputs = np.zeros((len(self.output_names), size + count))
-        given = sorted(set(range(len(self.output_names))) - set(self._rows))
-        outputs[given] = read
+        of_signals = sorted(set(range(len(self.output_names))) - set(self._rows))
+        outputs[of_signals] = read
         for at, row in self._rows.items():
             outputs[at, :size] = row
         if self.period is None:
-            whole[: self.N.shape[1]] = self._position_rates(size + count)
-        kept = self._kept(whole, outputs)
+            derivatives[: self.N.shape[1]] = self._position_rates(size + count)
+        used = self._used_states(derivatives, outputs)
         return LinearSystem(
-            whole[np.ix_(kept, kept)],
-            whole[kept, size:],
-            outputs[:, kept],
+            derivatives[np.ix_(used, used)],
+            derivatives[used, size:],
+            outputs[:, used],
             outputs[:, size:],
-            tuple(self.states[k] for k in kept),
+            tuple(self.states[k] for k in used),
             tuple(self.input_names),
             tuple(self.output_names),
             self.period,
-            rate[kept],
+            rate[used],
             self.model,
             self.scene.state,
             self.N,
         )
 
-    def _kept(self, whole: Array, outputs: Array) -> list[int]:
+    def _used_states(self, derivatives: Array, outputs: Array) -> list[int]:
         """Return the states without held numbers that nothing depends on."""
         n = 2 * self.N.shape[1]
-        kept = list(range(len(self.states)))
+        used = list(range(len(self.states)))
         if self.period is None:
-            return kept
+            return used
         requested = bool(self._rows) and len(self._rows) == len(self.states)
         while True:
-            used = np.abs(whole[np.ix_(kept, kept)]).max(axis=0, initial=0.0)
+            influence = np.abs(derivatives[np.ix_(used, used)]).max(axis=0, initial=0.0)
             if not requested:
-                used += np.abs(outputs[:, kept]).max(axis=0, initial=0.0)
-            left = [k for k, x in zip(kept, used, strict=True) if x > 0 or k < n]
-            if left == kept:
-                return kept
-            kept = left
+                influence += np.abs(outputs[:, used]).max(axis=0, initial=0.0)
+            left = [k for k, x in zip(used, influence, strict=True) if x > 0 or k < n]
+            if left == used:
+                return used
+            used = left
 
     def _position_rates(self, width: int) -> Array:
         """Return the rows of d(q ⊖ q₀)/dt = δv − ad(v) δq: rotating frames turn with v."""
@@ -417,11 +417,11 @@ class _Linearization:
         forces[:, :n] += by_q @ N
         forces[:, n : 2 * n] += by_v @ N
         size = len(self.states)
-        found = np.zeros((size, by_x.shape[1]))
-        found[n : 2 * n] = forces[self.independent]
-        found[2 * n :] = rates_by_x
+        derivatives = np.zeros((size, by_x.shape[1]))
+        derivatives[n : 2 * n] = forces[self.independent]
+        derivatives[2 * n :] = rates_by_x
         rate = np.concatenate([state.v[self.independent], a[self.independent], rates])
-        return rate, found
+        return rate, derivatives
 
     # ------------------------------------------------------------------------------------------------- functions
 
@@ -570,30 +570,30 @@ class _Linearization:
         if self.scene.signals is not None:
             records.signals[:] = self.numbers
         columns = [*places, *self.input_places]
-        whole = derivatives_by_numbers(worlds, steps, places, columns)
+        derivatives = derivatives_by_numbers(worlds, steps, places, columns)
         worlds.step(steps=steps)
-        own = self.independent
-        moved = np.asarray(model.difference(state.q, worlds.q[0]))[own]
+        independent = self.independent
+        moved = np.asarray(model.difference(state.q, worlds.q[0]))[independent]
         held = records.signals[0, places] - self.numbers[places]
-        changed = np.concatenate([moved, worlds.v[0, own] - state.v[own], held])
-        return changed, self._of_independent(whole)
+        changed = np.concatenate([moved, worlds.v[0, independent] - state.v[independent], held])
+        return changed, self._of_independent(derivatives)
 
-    def _of_independent(self, whole: Array) -> Array:
+    def _of_independent(self, of_all: Array) -> Array:
         """Return derivatives of independent coordinates, from those (2 nv + …, 2 nv + …) of all.
 
         δq = N δq_i        δv = N δv_i + E δq_i
         """
-        N, nv, own = self.N, self.model.nv, self.independent
+        N, nv, independent = self.N, self.model.nv, self.independent
         if not self.model.rows:
-            return whole
-        by_q, by_v, others = np.split(whole, [nv, 2 * nv], axis=1)
-        E = followed_velocities(self.model, self.scene.state, N, own)
-        found = np.hstack([by_q @ N + by_v @ E, by_v @ N, others])
-        return found[[*own, *(nv + own), *range(2 * nv, len(whole))]]
+            return of_all
+        by_q, by_v, by_rest = np.split(of_all, [nv, 2 * nv], axis=1)
+        E = followed_velocities(self.model, self.scene.state, N, independent)
+        of_rows = np.hstack([by_q @ N + by_v @ E, by_v @ N, by_rest])
+        return of_rows[[*independent, *(nv + independent), *range(2 * nv, len(of_all))]]
 
     def _next(self, q: Array, v: Array, loop_q: Array, numbers: Array) -> Functions:
         """Return x after a period, relative to where the state itself leads, by the scheme's own steps."""
-        scene, model, own = self.scene, self.model, self.independent
+        scene, model, independent = self.scene, self.model, self.independent
         assert self.period is not None
         records = WorldRecords(scene, len(q), np.zeros(len(q), np.intp))
         signals = None if scene.signals is None else numbers
@@ -604,12 +604,14 @@ class _Linearization:
             why = explain(records.failure(k))
             raise SimulationError("linearize", f"a world beside the state is lost: {why}")
         base = np.tile(records.q[0], (len(q), 1))
-        positions = np.asarray(model.difference(base, records.q))[:, own]
+        positions = np.asarray(model.difference(base, records.q))[:, independent]
         places = self.element_places
         held = records.signals[:, places] if places else np.zeros((len(q), 0))
-        found = np.hstack([positions, records.v[:, own], held])
-        moved = np.asarray(model.difference(scene.state.q, records.q[0]))[own]
-        begin = np.concatenate([np.zeros(len(own)), scene.state.v[own], self.numbers[places]])
+        found = np.hstack([positions, records.v[:, independent], held])
+        moved = np.asarray(model.difference(scene.state.q, records.q[0]))[independent]
+        begin = np.concatenate(
+            [np.zeros(len(independent)), scene.state.v[independent], self.numbers[places]]
+        )
         found -= begin  # so that the row of the state itself is x⁺ − x
-        found[:, : len(own)] += moved
+        found[:, : len(independent)] += moved
         return (found,)

@@ -95,17 +95,17 @@ def lqr(
         raise PysimError("lqr", problem)
     cost = _cost(Q, n, "Q", definite=False)
     effort = _cost(R, m, "R", definite=True)
-    both = None if N is None else real_numbers(N, "N")
-    if both is not None and both.shape != (n, m):
-        raise PysimError("N", f"must have shape ({n}, {m}), got {both.shape}")
+    cross = None if N is None else real_numbers(N, "N")
+    if cross is not None and cross.shape != (n, m):
+        raise PysimError("N", f"must have shape ({n}, {m}), got {cross.shape}")
     solve = solve_discrete_are if sampled else solve_continuous_are
     try:
-        S = np.asarray(solve(A, B, cost, effort, s=both))
+        S = np.asarray(solve(A, B, cost, effort, s=cross))
     except (np.linalg.LinAlgError, ValueError) as error:
         raise PysimError("lqr", _unstable(A, B, sampled=bool(sampled))) from error
     product = B.T @ S @ A if sampled else B.T @ S
-    if both is not None:
-        product = product + both.T
+    if cross is not None:
+        product = product + cross.T
     K = np.linalg.solve(effort + B.T @ S @ B if sampled else effort, product)
     poles = np.linalg.eigvals(A - B @ K).astype(complex)
     stable = np.abs(poles) < 1 if sampled else poles.real < 0

@@ -81,8 +81,8 @@ def step_derivatives(
     """
     run = DifferentiableSteps(worlds, steps=steps)
     held = None if controls is None else _checked(run, controls)
-    states, made = _made(run, held)
-    q, v, A, B = (np.asarray(x[0]) if run.one else x for x in made)
+    states, matrices = _states_and_matrices(run, held)
+    q, v, A, B = (np.asarray(x[0]) if run.is_single else x for x in matrices)
     names = tuple(states.names()), tuple(_input_names(worlds))
     return StepDerivatives(q, v, A, B, *names, run.products)
 
@@ -103,14 +103,17 @@ def derivatives_by_numbers(
     """
     run = DifferentiableSteps(worlds, steps=steps)
     run.places = columns[len(states) :]
-    own, (_, _, A, B) = _made(run, None, states)
-    rows = [*range(2 * run.scene.model.nv), *range(own.size - len(states), own.size)]
+    state_places, (_, _, A, B) = _states_and_matrices(run, None, states)
+    rows = [
+        *range(2 * run.scene.model.nv),
+        *range(state_places.size - len(states), state_places.size),
+    ]
     return np.hstack([A[0][np.ix_(rows, rows)], B[0][rows]])
 
 
-def _made(
+def _states_and_matrices(
     run: DifferentiableSteps, held: Array | None, numbers: list[int] | None = None
-) -> tuple[_States, _Made]:
+) -> tuple[_States, _Matrices]:
     """Return the states of steps, and their derivatives, under inputs that are held."""
     with run.from_here():
         states = _States(run, numbers)
@@ -118,32 +121,32 @@ def _made(
             run.records.signals[:, run.places] = held
             run.worlds.inputs.note_jumps()
         start = run.records.engine.save(run.every)
-        made = None
-        while made is None:
+        matrices = None
+        while matrices is None:
             run.load(start)
-            made = _products(run, states) if run.products else _matrices(run, states)
-    return states, made
+            matrices = _products(run, states) if run.products else _matrices(run, states)
+    return states, matrices
 
 
-_Made = tuple[Array, Array, Array, Array]  # q and v at the end, A and B of all worlds
+_Matrices = tuple[Array, Array, Array, Array]  # q and v at the end, A and B of all worlds
 
 
-def _matrices(run: DifferentiableSteps, states: _States) -> _Made | None:
+def _matrices(run: DifferentiableSteps, states: _States) -> _Matrices | None:
     """Return the product of the matrices of all steps; None if more points touch than were states: now they are."""
     A = np.eye(states.size)
     B = np.zeros((states.size, len(run.places)))
     for n in range(run.steps):
         if n > 0:
             run.advance(n - 1)
-        q, v, own, touching = run.step_matrices(n, states.numbers())
+        q, v, of_step, touching = run.step_matrices(n, states.numbers())
         if states.add(touching):
             return None
-        by_state, by_input = own[:, :, : states.size], own[:, :, states.size :]
+        by_state, by_input = of_step[:, :, : states.size], of_step[:, :, states.size :]
         A, B = (by_state, by_input) if n == 0 else (by_state @ A, by_state @ B + by_input)
     return q, v, A, B
 
 
-def _products(run: DifferentiableSteps, states: _States) -> _Made | None:
+def _products(run: DifferentiableSteps, states: _States) -> _Matrices | None:
     """Return A and B whose rows are products; None if more points touch than were states: now they are."""
     kept = run.forward(1)
     if states.add_points():
@@ -159,7 +162,7 @@ def _products(run: DifferentiableSteps, states: _States) -> _Made | None:
 
 def _checked(run: DifferentiableSteps, controls: ArrayLike) -> Array:
     values = checked_real(controls, "controls")
-    shape = (len(run.places),) if run.one else (run.count, len(run.places))
+    shape = (len(run.places),) if run.is_single else (run.count, len(run.places))
     if values.shape != shape:
         raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
     return values.reshape(run.count, -1)

@@ -74,7 +74,7 @@ def describe(kind: JointType, options: JointOptions) -> None:
         if key not in own:
             problem = f"a {kind.name} joint has no such key{did_you_mean(key, own)}"
             raise PysimError(f"--set {key}", problem)
-    joint = None if kind.plugin is None else made(kind, values)
+    joint = None if kind.plugin is None else built_joint(kind, values)
     traced = None if joint is None or isinstance(joint, CallbackJoint) else trace(joint)
     print_line(kind.name, style="bold")
     for line in kind.doc.splitlines():
@@ -110,7 +110,7 @@ def check_moves(kind: JointType) -> None:
 UNSET = "how it runs depends on its keys:"
 
 
-def made(kind: JointType, values: dict[str, Any]) -> Joint | None:
+def built_joint(kind: JointType, values: dict[str, Any]) -> Joint | None:
     """Return the plugin with its keys set, None if required keys are missing."""
     assert kind.plugin is not None
     if set(required(kind)) - set(values):

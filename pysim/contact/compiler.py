@@ -71,7 +71,7 @@ class CompiledContacts:
         """−1 for every pair of shapes where the engine's forces act on the first link, else 1."""
         numbers = {name: k for k, name in enumerate(self.pairs.links)}
         links = np.array([numbers[shape.link] for shape in self.shapes.placed], np.int32)
-        is_first = links[self.shapes.own] == self.pairs.first[self.shapes.pair]
+        is_first = links[self.shapes.moving] == self.pairs.first[self.shapes.pair]
         return np.where(is_first, -1.0, 1.0)
 
     @cached_property
@@ -130,15 +130,15 @@ class _Numbered(NamedTuple):
 
 def _numbered(columns: ShapePairs) -> _Numbered:
     facing = np.zeros(len(columns.placed) + 1, bool)  # the last one is −1, a plane
-    facing[columns.other] = True
-    facing[columns.own[columns.other >= 0]] = True
+    facing[columns.opposite] = True
+    facing[columns.moving[columns.opposite >= 0]] = True
     is_used = facing.copy()
-    is_used[columns.own] = True
+    is_used[columns.moving] = True
     used = np.flatnonzero(is_used[:-1])
     number = np.full(len(is_used), -1, np.int32)
     number[used] = np.arange(len(used))
     pairs = np.empty((len(columns), 4), np.int32)
-    pairs[:, 0], pairs[:, 1] = number[columns.other], number[columns.own]
+    pairs[:, 0], pairs[:, 1] = number[columns.opposite], number[columns.moving]
     pairs[:, 2], pairs[:, 3] = columns.surface, columns.law
     return _Numbered([columns.placed[k] for k in used.tolist()], facing[used], pairs)
 
@@ -232,7 +232,7 @@ def _shape_pairs(
     """Return the pairs of shapes in the order of their links, grounds first."""
     changes = {k: own for own in spec.pairs if (k := links.find(*own.between)) is not None}
     number = {k: n for n, k in enumerate(sorted(changes), 1)}  # 0 where nothing is changed
-    known, laws = PairLaws(model, spec), Distinct[PairLaw]()
+    pair_laws, laws = PairLaws(model, spec), Distinct[PairLaw]()
     placed, surfaces = Distinct[PlacedShape](), Distinct[tuple[GroundSpec | None, Velocity]]()
     each = [of_link.get(name, []) for name in links.links]
     start = np.cumsum([0, *map(len, each)], dtype=np.int32)
@@ -250,13 +250,13 @@ def _shape_pairs(
                     continue
                 below, above = (None, hull) if field is None else with_samples(field, shape)
                 change = None if own_change is None else own_change.surface
-                law = laws.index(known.law(ground.material, above, below, change))
+                law = laws.index(pair_laws.law(ground.material, above, below, change))
                 surface = surfaces.index((ground, velocity), (id(ground), velocity))
                 place = -1 if below is None else placed.index(below)
                 rows.append((k, placed.index(above), place, surface, law))
     grounded = np.array(rows, np.int32).reshape(-1, 5).T
-    pair, moving, other = _pairs_of_two_links(links, start, placed)
-    kinds = np.array([known.kind(shape) for shape in placed.values], np.int64)
+    pair, moving, opposite = _pairs_of_two_links(links, start, placed)
+    kinds = np.array([pair_laws.kind(shape) for shape in placed.values], np.int64)
     change_of, surface_of = np.zeros((2, len(links)), np.int32)
     surface_of += surfaces.index((None, NO_VELOCITY), (id(None), NO_VELOCITY))
     for k, n in number.items():
@@ -267,7 +267,7 @@ def _shape_pairs(
     changes_count, kinds_count = len(number) + 1, int(kinds.max(initial=0)) + 1
     most = changes_count * kinds_count**2
     kinds = kinds.astype(np.int32 if most < 2**31 else np.int64)
-    key = kinds[other]
+    key = kinds[opposite]
     key *= kinds_count
     key += kinds[moving]
     if changes_count > 1:
@@ -276,13 +276,13 @@ def _shape_pairs(
     first, which = first_places(key, most)
     of_number = [None, *(changes[k].surface for k in number)]
     law_of = [
-        laws.index(known.law(a.collision.material, b, a, of_number[change_of[pair[r]]]))
+        laws.index(pair_laws.law(a.collision.material, b, a, of_number[change_of[pair[r]]]))
         for r in first.tolist()
-        for a, b in [(placed.values[other[r]], placed.values[moving[r]])]
+        for a, b in [(placed.values[opposite[r]], placed.values[moving[r]])]
     ]
     del key
-    between = (pair, moving, other, surface_of[pair], np.array(law_of, np.int32)[which])
-    del pair, moving, other, which
+    between = (pair, moving, opposite, surface_of[pair], np.array(law_of, np.int32)[which])
+    del pair, moving, opposite, which
     columns = [np.concatenate(column) for column in zip(grounded, between, strict=True)]
     shared = tuple(placed.values), tuple(surfaces.values), tuple(laws.values)
     return ShapePairs(*shared, *columns)

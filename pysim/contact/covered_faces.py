@@ -154,27 +154,27 @@ def _outside(points: Array, near: Sequence[PlacedShape], slack: float) -> NDArra
     return left
 
 
-def _are_outside(points: Array, other: PlacedShape, slack: float) -> NDArray[np.bool_]:
+def _are_outside(points: Array, placed: PlacedShape, slack: float) -> NDArray[np.bool_]:
     """Return which points (n, 3) are farther from a shape than a slack [m].
 
     A point is at least as far from a hull as from the plane of each face, and within it if it is behind all of them:
     few points need the distance.
     """
-    if other.shape.kind != "mesh":
-        return _distances(points, other) > slack
-    X, triangles = other.hull.placed(other.pose), other.hull.triangles
+    if placed.shape.kind != "mesh":
+        return _distances(points, placed) > slack
+    X, triangles = placed.hull.placed(placed.pose), placed.hull.triangles
     assert triangles is not None  # of a shape that collides
     local = (points - X[:3, 3]) @ X[:3, :3]
     beyond = np.full(len(points), -np.inf)
     for part in (slice(0, None, SOME), slice(None)):  # what is outside of some needs no others
         normals, first = triangles.normals[part], triangles.corners[part, 0]
         left = np.flatnonzero(beyond <= slack)
-        height = np.einsum("ij,ij->i", normals, other.hull.vertices[first])
+        height = np.einsum("ij,ij->i", normals, placed.hull.vertices[first])
         beyond[left] = (local[left] @ normals.T - height).max(axis=1, initial=-np.inf)
     is_outside = beyond > slack
     near = np.flatnonzero((beyond > 0) & ~is_outside)
     if len(near):
-        is_outside[near] = _distances(points[near], other) > slack
+        is_outside[near] = _distances(points[near], placed) > slack
     return is_outside
 
 

@@ -126,17 +126,17 @@ def pair_law(
         c / (a + b) / slope if s.tangential_stiffness is None else 1 / s.tangential_stiffness
         for s, c in zip(surfaces, (a, b), strict=True)
     )
-    tangential = _given(changes, "tangential_stiffness", tangential)
+    tangential = _changed_number(changes, "tangential_stiffness", tangential)
     period = _sqrt(load.weight / load.gravity / tangential)
     times = [s.relaxation_time for s in surfaces if s.relaxation_time is not None]
     return PairLaw(
         stiffness,
         exponent,
         dissipation,
-        _given(changes, "static_friction", _friction(surfaces, "static_friction")),
-        _given(changes, "dynamic_friction", _friction(surfaces, "dynamic_friction")),
+        _changed_number(changes, "static_friction", _friction(surfaces, "static_friction")),
+        _changed_number(changes, "dynamic_friction", _friction(surfaces, "dynamic_friction")),
         tangential,
-        _given(changes, "relaxation_time", _largest(times) if times else period),
+        _changed_number(changes, "relaxation_time", _largest(times) if times else period),
         _longer("rolling", surfaces, changes),
         _longer("spinning", surfaces, changes),
         sink,
@@ -150,7 +150,7 @@ def _is_positive(c: Any) -> bool:  # noqa: ANN401, a number or an array of them
     return isinstance(c, SymbolicArray) or bool(np.any(c > 0))
 
 
-def _given(changes: SurfaceSpec | None, name: str, otherwise: Any) -> Any:  # noqa: ANN401
+def _changed_number(changes: SurfaceSpec | None, name: str, otherwise: Any) -> Any:  # noqa: ANN401
     found = None if changes is None else getattr(changes, name)
     return otherwise if found is None else found
 
@@ -159,7 +159,7 @@ def _longer(
     name: str, surfaces: tuple[SurfaceSpec, SurfaceSpec], changes: SurfaceSpec | None
 ) -> Any:  # noqa: ANN401, a number or an array of them
     lengths = [getattr(surface, name) for surface in surfaces]
-    return _given(changes, name, _largest([0.0 if x is None else x for x in lengths]))
+    return _changed_number(changes, name, _largest([0.0 if x is None else x for x in lengths]))
 
 
 def _sqrt(x: Any) -> Any:  # noqa: ANN401, a number or an array of them

@@ -27,7 +27,7 @@ def near_shapes(pairs: ShapePairs, poses: Array) -> list[int]:
     radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes])
     placed = [(s.body, s.hull.placed(s.pose)) for s in shapes]
     centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
-    moving, other = pairs.own, pairs.other
+    moving, other = pairs.moving, pairs.opposite
     apart = np.zeros(len(pairs), bool)
     for first in range(0, len(pairs), AT_ONCE):
         part = first + np.flatnonzero(other[first : first + AT_ONCE] >= 0)
@@ -48,11 +48,11 @@ def distance_of(pair: ShapePair, poses: Array) -> float:
         pair: of shapes.
         poses: of the bodies (bodies, 4, 4).
     """
-    pose, other = poses[pair.body] @ pair.pose, pair.other
+    pose, other = poses[pair.body] @ pair.pose, pair.opposite
     if other is not None:
         placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
         if other.shape.field is not None:
-            return distance_in_field(pair.own, np.linalg.inv(placed) @ pose, other.shape.field)
+            return distance_in_field(pair.moving, np.linalg.inv(placed) @ pose, other.shape.field)
         if pair.shape.field is not None:
             return distance_in_field(other, np.linalg.inv(pose) @ placed, pair.shape.field)
         return float(distances(other.shape, placed, pair.shape, pose).distance)

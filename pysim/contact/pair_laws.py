@@ -72,18 +72,20 @@ class LawsOfWorlds:
         root = root_bodies(model)
         for n, shape in enumerate(contacts.shapes):
             links = contacts.pairs[shape.pair]
-            load = _load([0.0] * len(root), 1.0, shape.own, shape.other)
-            bodies = [root[own.body] for own in (shape.own, shape.other) if own and own.body >= 0]
+            load = _load([0.0] * len(root), 1.0, shape.moving, shape.opposite)
+            bodies = [
+                root[own.body] for own in (shape.moving, shape.opposite) if own and own.body >= 0
+            ]
             between = frozenset((links.first, links.second))
             material = _other_material(shape)
             changed = model.spec.contacts is not None and any(
                 frozenset(pair.between) == between for pair in model.spec.contacts.pairs
             )
-            materials = (material, shape.own.collision.material, changed and between)
+            materials = (material, shape.moving.collision.material, changed and between)
             key = (*materials, tuple(bodies), load.points, load.radius, load.size)
             if key not in index:
                 index[key] = len(self._groups)
-                self._groups.append((shape.own, shape.other, material, between))
+                self._groups.append((shape.moving, shape.opposite, material, between))
                 self._loads.append(load)
             self.group_of[n] = index[key]
 
@@ -140,13 +142,13 @@ def laws_of_shapes(
         links = contacts.pairs[shape.pair]
         change = changes.get(frozenset((links.first, links.second)))
         first = _other_material(shape)
-        load = _load(masses, gravity, shape.own, shape.other)
-        bodies = [root[own.body] for own in (shape.own, shape.other) if own and own.body >= 0]
-        materials = (first, shape.own.collision.material, id(change))
+        load = _load(masses, gravity, shape.moving, shape.opposite)
+        bodies = [root[own.body] for own in (shape.moving, shape.opposite) if own and own.body >= 0]
+        materials = (first, shape.moving.collision.material, id(change))
         key = (*materials, tuple(bodies), load.points, load.radius, load.size)
         if key not in known:
             surface = None if change is None else change.surface
-            known[key] = pair_law(*_materials(spec, first, shape.own), surface, load)
+            known[key] = pair_law(*_materials(spec, first, shape.moving), surface, load)
         yield known[key]
 
 
@@ -186,15 +188,15 @@ def least(a: Any, b: Any) -> Any:  # noqa: ANN401, numbers or arrays of them
 
 def _other_material(shape: ShapePair) -> str:
     """Return the material of the other shape of a pair, or of the ground."""
-    if shape.other is not None:
-        return shape.other.collision.material
+    if shape.opposite is not None:
+        return shape.opposite.collision.material
     assert shape.ground is not None
     return shape.ground.material
 
 
 def _smallest_dimension(shape: PlacedShape) -> float:
     """Return the thickness of a shape [m]; the parts of one mesh, which have one law, have that of the mesh."""
-    return shape.thickness if shape.whole is None else shape.whole.thickness
+    return shape.thickness if shape.hull_of_mesh is None else shape.hull_of_mesh.thickness
 
 
 def _curvature(shape: PlacedShape) -> float:

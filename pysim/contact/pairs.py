@@ -97,7 +97,7 @@ class PlacedShape:
     collision: CollisionSpec
     pose: Array  # in the body or the world (4, 4)
     hull: Hull  # of a mesh
-    whole: Hull | None = None  # of the mesh that this is a convex part of
+    hull_of_mesh: Hull | None = None  # of the mesh that this is a convex part of
 
     @property
     def shape(self) -> Shape:
@@ -137,10 +137,12 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
                 continue
             body, pose = model.frames[link.name]
             pieces = convex_pieces(collision)
-            whole = _hull_of_pieces(collision, pieces)
+            hull_of_mesh = _hull_of_pieces(collision, pieces)
             for own in pieces:
                 hull = collision_hull(own) if own.shape.kind == "mesh" else NO_HULL
-                shapes.append(PlacedShape(link.name, body, own, pose @ own.pose, hull, whole))
+                shapes.append(
+                    PlacedShape(link.name, body, own, pose @ own.pose, hull, hull_of_mesh)
+                )
     return shapes
 
 

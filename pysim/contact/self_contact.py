@@ -75,27 +75,27 @@ def left_out_pairs(
         of_shape[of_shape == robots.values.index(None)] = -1
     if (of_shape < 0).all():
         return {}
-    robot = of_shape[shapes.own]
-    same = (robot >= 0) & (robot == of_shape[shapes.other])
+    robot = of_shape[shapes.moving]
+    same = (robot >= 0) & (robot == of_shape[shapes.opposite])
     same &= ~np.isin(shapes.pair, np.array(sorted(named), int))
     left_out, examined = {}, []
     for k in np.flatnonzero(same).tolist():
-        pair, other = shapes[k], shapes[k].other
+        pair, other = shapes[k], shapes[k].opposite
         assert other is not None
-        mask, masked = pair.own.collision.filter, other.collision.filter
+        mask, masked = pair.moving.collision.filter, other.collision.filter
         if mask is not None and masked is not None and masked.name in mask.partners:
             continue  # a <pair> of MJCF
-        reason = _reason(model, pair.own, other, roots)
+        reason = _reason(model, pair.moving, other, roots)
         if reason is None:
             examined.append(k)
         else:
-            left_out[k] = LeftOutPair(other, pair.own, reason)
+            left_out[k] = LeftOutPair(other, pair.moving, reason)
     depths = _overlaps(model, shapes, examined, q)
     apart = {int(shapes.pair[k]) for k in depths}
     for k in examined:
         pair = shapes[k]
-        if pair.pair in apart and pair.other is not None:
-            left_out[k] = LeftOutPair(pair.other, pair.own, OVERLAP, depths.get(k, 0.0))
+        if pair.pair in apart and pair.opposite is not None:
+            left_out[k] = LeftOutPair(pair.opposite, pair.moving, OVERLAP, depths.get(k, 0.0))
     return left_out
 
 

@@ -33,46 +33,48 @@ class ShapePair(NamedTuple):
     """A shape of a moving body, and the ground or the shape that it may touch, with the law between them."""
 
     pair: int  # among the pairs of links
-    own: PlacedShape
-    other: PlacedShape | None  # None for a plane
+    moving: PlacedShape
+    opposite: PlacedShape | None  # None for a plane
     ground: GroundSpec | None  # None for a shape of a body
     law: PairLaw
-    surface_velocity: Velocity  # of the other surface, in its body or the world [m/s]
+    surface_velocity: Velocity  # of the opposite surface, in its body or the world [m/s]
 
     @property
     def body(self) -> int:
         """Body that moves."""
-        return self.own.body
+        return self.moving.body
 
     @property
     def shape(self) -> Shape:
         """Shape on that body."""
-        return self.own.shape
+        return self.moving.shape
 
     @property
     def pose(self) -> Array:
         """Pose of the shape in the body (4, 4)."""
-        return self.own.pose
+        return self.moving.pose
 
     @property
     def kinds(self) -> str:
         """Kinds of the shapes, one of a pair with a ground."""
         return (
-            self.shape.kind if self.other is None else f"{self.other.shape.kind}, {self.shape.kind}"
+            self.shape.kind
+            if self.opposite is None
+            else f"{self.opposite.shape.kind}, {self.shape.kind}"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ShapePairs(Columns[ShapePair]):
-    """Pairs of shapes; `own`, `other`, `surface` and `law` are indices of what pairs share."""
+    """Pairs of shapes; `moving`, `opposite`, `surface` and `law` are indices of what pairs share."""
 
-    columns: ClassVar = ("pair", "own", "other", "surface", "law")
+    columns: ClassVar = ("pair", "moving", "opposite", "surface", "law")
     placed: tuple[PlacedShape, ...]
     surfaces: tuple[tuple[GroundSpec | None, Velocity], ...]  # grounds, and velocities [m/s]
     laws: tuple[PairLaw, ...]
     pair: NDArray[np.int32]  # (n,) among the pairs of links
-    own: NDArray[np.int32]  # (n,) among the shapes
-    other: NDArray[np.int32]  # (n,) likewise, −1 for a plane
+    moving: NDArray[np.int32]  # (n,) among the shapes
+    opposite: NDArray[np.int32]  # (n,) likewise, −1 for a plane
     surface: NDArray[np.int32]  # (n,)
     law: NDArray[np.int32]  # (n,)
 
@@ -87,8 +89,8 @@ class ShapePairs(Columns[ShapePair]):
         rows = [
             (
                 p.pair,
-                shapes.index(p.own),
-                -1 if p.other is None else shapes.index(p.other),
+                shapes.index(p.moving),
+                -1 if p.opposite is None else shapes.index(p.opposite),
                 surfaces.index((p.ground, p.surface_velocity), (id(p.ground), p.surface_velocity)),
                 laws.index(p.law),
             )
@@ -99,11 +101,11 @@ class ShapePairs(Columns[ShapePair]):
         return ShapePairs(*shared, *columns)
 
     def row(self, index: int) -> ShapePair:
-        other = int(self.other[index])
+        other = int(self.opposite[index])
         ground, velocity = self.surfaces[self.surface[index]]
         return ShapePair(
             int(self.pair[index]),
-            self.placed[self.own[index]],
+            self.placed[self.moving[index]],
             None if other < 0 else self.placed[other],
             ground,
             self.laws[self.law[index]],

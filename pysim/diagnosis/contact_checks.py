@@ -150,5 +150,5 @@ def smaller_half_size(pairs: Iterable[ShapePair]) -> float:
 
 
 def _smaller_half_size(pair: ShapePair) -> float:
-    shapes = [shape for shape in (pair.own, pair.other) if shape is not None]
+    shapes = [shape for shape in (pair.moving, pair.opposite) if shape is not None]
     return min(shape.thickness for shape in shapes) / 2

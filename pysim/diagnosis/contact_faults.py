@@ -90,7 +90,7 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
     if not sunk:
         return None
     sunk.sort(reverse=True)
-    return sunk[0][2] + others([name for _, name, _ in sunk])
+    return sunk[0][2] + count_of_more([name for _, name, _ in sunk])
 
 
 def seam(scene: Scene, trajectory: Trajectory) -> str | None:
@@ -105,8 +105,8 @@ def seam(scene: Scene, trajectory: Trajectory) -> str | None:
     body, at, normal = _sides(scene, trajectory)
     row = _rows_of(trajectory)[at]
     velocity, links = _velocities(trajectory), _links(scene)
-    for r, pair, b, other, impulse in _braking_impulses(scene, trajectory, velocity):
-        v = velocity[r - 2, b] - velocity[r - 2, other]
+    for r, pair, b, obstacle, impulse in _braking_impulses(scene, trajectory, velocity):
+        v = velocity[r - 2, b] - velocity[r - 2, obstacle]
         face = _face_before(body, row, normal, b, r, v / np.linalg.norm(v))
         if face is None:
             continue
@@ -124,7 +124,7 @@ def seam(scene: Scene, trajectory: Trajectory) -> str | None:
         shapes = [shape for k in floors.tolist() for shape in contacts.shapes.of_pair(k)]
         beside = {x for k in floors.tolist() for x in links[k] if x != b}
         moves = max(
-            (float(np.linalg.norm(velocity[r - 2, x] - velocity[r - 2, other])) for x in beside),
+            (float(np.linalg.norm(velocity[r - 2, x] - velocity[r - 2, obstacle])) for x in beside),
             default=0.0,
         )
         if moves > SLIDING or depth > NOTICEABLE * smaller_half_size(shapes):
@@ -197,7 +197,7 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
         f"body {name!r} does not come to rest: {coordinate!r} goes to and fro at {speed:.2g} {unit} until the end, "
         "though nothing drives it and it touches something all the time; take shorter steps, or simpler shapes there"
     )
-    return text + others([one[3] for one in moving])
+    return text + count_of_more([one[3] for one in moving])
 
 
 def _motion(model: Model, trajectory: Trajectory, bodies: list[int], begin: int) -> Motion | None:
@@ -264,7 +264,7 @@ def _rises(
     above[:3, 1] = np.cross(above[:3, 2], above[:3, 0])
     continues = False
     for touching in scene.contacts.shapes.of_pair(pair):
-        obstacle, moving = touching.own, touching.other
+        obstacle, moving = touching.moving, touching.opposite
         if moving is None:
             if touching.ground is None or touching.ground.field is not None:
                 return True
@@ -384,6 +384,6 @@ def _is_pressed(scene: Scene, name: str) -> bool:
     return any(body >= 0 and roots[body] in driven for body in bodies)
 
 
-def others(names: list[str]) -> str:
+def count_of_more(names: list[str]) -> str:
     """Return how many more there are than the first one."""
     return f" ({len(names) - 1} more: {', '.join(names[1:4])})" if len(names) > 1 else ""

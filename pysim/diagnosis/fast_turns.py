@@ -64,7 +64,7 @@ def _touches(scene: Scene, body: int, report: Array) -> bool:
     assert scene.contacts is not None
     shapes = scene.contacts.shapes
     bodies = np.array([*(shape.body for shape in shapes.placed), -1])  # the last one is the world
-    own = (bodies[shapes.own] == body) | (bodies[shapes.other] == body)
+    own = (bodies[shapes.moving] == body) | (bodies[shapes.opposite] == body)
     points = own[scene.contacts.shape_of_point]
     return bool((report[points][:, FORCE] != 0).any())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.diagnosis.contact_faults import others, seam, sunk_pair, unrest
+from pysim.diagnosis.contact_faults import count_of_more, seam, sunk_pair, unrest
 from pysim.diagnosis.step_checks import acting_on
 from pysim.errors import PysimWarning
 from pysim.joints import find_joint
@@ -85,7 +85,7 @@ def _passed_limit(scene: Scene, trajectory: Trajectory) -> str | None:
     if not passed:
         return None
     passed.sort(reverse=True)
-    return passed[0][2] + others([name for _, name, _ in passed])
+    return passed[0][2] + count_of_more([name for _, name, _ in passed])
 
 
 def _longest(mask: NDArray[np.bool_]) -> tuple[int, int]:

@@ -77,7 +77,7 @@ class StepGuard:
         self._loop_q = state.loop_q
         self._rows, self._apart, self._count = list[tuple[Array, Array]](), 1, 0  # some outputs
         self._numbers = None if numbers is None else numbers.copy()
-        self._last, self._given, self._seen = 0.0, 0.0, list[State]()
+        self._last, self._work_of_dissipators, self._seen = 0.0, 0.0, list[State]()
         self._kinetic, self._stored, self._exchanged = 0.0, np.zeros(0), np.zeros(0)
         if self._judged and numbers is not None:
             self._begin = self._balance(0.0, state.q, state.v, numbers)
@@ -86,7 +86,7 @@ class StepGuard:
         """Return what `restore` returns to."""
         values = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
         values["loop_q"] = self._loop_q
-        values["rows_q"], values["rows_v"] = self._kept(self._rows)
+        values["rows_q"], values["rows_v"] = self._stacked(self._rows)
         values["apart"], values["count"] = np.array([self._apart]), np.array(self._count)
         values["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
         begin = self._begin if self._judged and self._numbers is not None else 0.0
@@ -180,7 +180,7 @@ class StepGuard:
         if len(self._rows) > ROWS:
             self._rows, self._apart = self._rows[::2], 2 * self._apart
 
-    def _kept(self, rows: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    def _stacked(self, rows: list[tuple[Array, Array]]) -> tuple[Array, Array]:
         """Return q (rows, nq) and v (rows, nv) of outputs."""
         model = self._scene.model
         q, v = np.zeros((len(rows), model.nq)), np.zeros((len(rows), model.nv))
@@ -210,7 +210,7 @@ class StepGuard:
         if self._judged:
             self._judge(1.0)
         elif self._explicit:
-            kept = self._kept([*self._rows, (self._q, self._v)])
+            kept = self._stacked([*self._rows, (self._q, self._v)])
             problem = grown(self._scene, *kept, self._loop_q)
             if problem is not None:
                 where = str(self._scene.spec.path)
@@ -226,13 +226,13 @@ class StepGuard:
         self._exchanged = np.maximum(self._exchanged, work) if self._exchanged.size else work
         assert self._scene.signals is not None
         passive = np.array([not term.injects for term in self._scene.signals.work], bool)
-        self._given = float(np.maximum(found.work[passive, 0], 0.0).sum())
+        self._work_of_dissipators = float(np.maximum(found.work[passive, 0], 0.0).sum())
         return float(found.balance[0])
 
     def _judge(self, factor: float) -> None:
         scale = self._kinetic + float(np.ptp(self._stored))
         off = abs(self._last)
-        gives = self._given - off > OFF * scale  # work that is found in the energy
+        gives = self._work_of_dissipators - off > OFF * scale  # work that is found in the energy
         if not gives and off <= max(factor * scale, OFF * (scale + float(self._exchanged.sum()))):
             return  # infinite energies, whose balance is NaN, are judged
         cause = beyond_stability(self._scene, *self._seen)
@@ -240,7 +240,7 @@ class StepGuard:
             return  # within stability it is an error of a transient, which may be warned of after the run
         what = f"the energy balance is off by {off:.3g} J, more than the {scale:.3g} J of energy in the run"
         if gives:
-            what = f"what dissipates energy has given {self._given:.3g} J of the {scale:.3g} J in the run"
+            what = f"what dissipates energy has given {self._work_of_dissipators:.3g} J of the {scale:.3g} J in the run"
         problem = f"at t = {self._t:.6g} s {what}: {cause}"
         raise SimulationError(str(self._scene.spec.path), problem)
 

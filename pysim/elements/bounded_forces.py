@@ -51,10 +51,10 @@ class BoundedForces:
     def of(self, node: int, depth: int = _MOST_OPERATIONS) -> BoundedForce | None:
         """Return the bounded part of a force and its rest; None if it has none, or several."""
         if node not in self._known:
-            self._known[node] = self._found(node, depth - 1) if depth > 0 else None
+            self._known[node] = self._search(node, depth - 1) if depth > 0 else None
         return self._known[node]
 
-    def _found(self, node: int, depth: int) -> BoundedForce | None:
+    def _search(self, node: int, depth: int) -> BoundedForce | None:
         operation = self._tape.nodes[node]
         if self._is_fixed(node):
             return None

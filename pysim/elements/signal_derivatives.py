@@ -57,15 +57,15 @@ class SignalDerivatives:
 
     def _motions(self, rows: Sequence[int]) -> list[tuple[SignalMotion, int, dict[int, int]]]:
         """Return the motions of the inputs of rows: (kind, index, rates of inputs)."""
-        one = self.inputs.tape.const(1)
+        unit_rate = self.inputs.tape.const(1)
         motions: list[tuple[SignalMotion, int, dict[int, int]]] = []
         used = self.inputs.read_by(rows)
         for source, index in sorted(used, key=lambda key: (key[0].value, key[1])):
             number = self.inputs.number_of(source, index)
             if source is SignalSource.state and index < self.states:
-                motions.append((SignalMotion.state, index, {number: one}))
+                motions.append((SignalMotion.state, index, {number: unit_rate}))
             elif source is SignalSource.v:
-                motions.append((SignalMotion.v, index, {number: one}))
+                motions.append((SignalMotion.v, index, {number: unit_rate}))
         for group, q, v in self.groups:
             size = GROUP_SIZES[group]
             if not any((SignalSource.q, q + k) in used for k in range(size)):
@@ -78,12 +78,12 @@ class SignalDerivatives:
             if not any((SignalSource.port, first + k) in used for k in range(count)):
                 continue
             if is_path(description):
-                moves = [{self.inputs.number_of(SignalSource.port, first): one}]
-                speeds = [{self.inputs.number_of(SignalSource.port, first + 1): one}]
+                moves = [{self.inputs.number_of(SignalSource.port, first): unit_rate}]
+                speeds = [{self.inputs.number_of(SignalSource.port, first + 1): unit_rate}]
             else:
                 numbers = [self.inputs.number_of(SignalSource.port, first + k) for k in range(18)]
                 moves = body_motions(self.inputs.tape, numbers)
-                speeds = [{numbers[12 + k]: one} for k in range(6)]
+                speeds = [{numbers[12 + k]: unit_rate} for k in range(6)]
             motions += [(SignalMotion.port_position, at + k, r) for k, r in enumerate(moves)]
             motions += [(SignalMotion.port_rate, at + k, r) for k, r in enumerate(speeds)]
         return motions

@@ -128,7 +128,7 @@ class MirroredStates:
         mass = theta[:, 0]
         arm = theta[:, 1:4] / np.where(mass > 0, mass, 1.0)[:, None]
         arm = np.einsum("bij,bj->bi", pose[:, :3, :3], arm)
-        other = self._counterparts(pose[:, :3, 3] + arm, mass)
+        counterparts = self._counterparts(pose[:, :3, 3] + arm, mass)
         twists = np.stack(
             [np.asarray(jacobian(model, q, name, expressed="aligned")) for name in model.body_names]
         )
@@ -139,7 +139,7 @@ class MirroredStates:
         sign[3 + self._axis] = 1.0
         image = (sign[:, None] * twists).reshape(-1, twists.shape[2])
         return self._rounded(
-            np.linalg.lstsq(twists[other].reshape(image.shape), image, rcond=None)[0],
+            np.linalg.lstsq(twists[counterparts].reshape(image.shape), image, rcond=None)[0],
             [f"velocity {name!r}" for name in model.velocity_names],
         )
 
@@ -185,19 +185,19 @@ class MirroredStates:
         """Return worlds at states, followed by their images, and their actions."""
         worlds, rng = self._worlds(2 * STATES), np.random.default_rng(0)
         model, home = self._scene.model, worlds.q[0].copy()
-        one, image = slice(STATES), slice(STATES, None)
+        original, image = slice(STATES), slice(STATES, None)
         dq = DISPLACED * rng.standard_normal((STATES, worlds.v.shape[1]))
-        worlds.q[one] = model.integrate(np.tile(home, (STATES, 1)), dq)
+        worlds.q[original] = model.integrate(np.tile(home, (STATES, 1)), dq)
         worlds.q[image] = model.integrate(np.tile(home, (STATES, 1)), self._velocity.of(dq))
-        worlds.v[one] = MOVING * rng.standard_normal(dq.shape)
-        worlds.v[image] = self._velocity.of(worlds.v[one])
+        worlds.v[original] = MOVING * rng.standard_normal(dq.shape)
+        worlds.v[image] = self._velocity.of(worlds.v[original])
         actions = rng.standard_normal((2 * STATES, len(self._offset)))
-        actions[image] = self.action.of(actions[one])
+        actions[image] = self.action.of(actions[original])
         for name, values in worlds.inputs.items():
             if name == self._input:
                 continue
-            values[one] += rng.standard_normal(values[one].shape)
-            values[image] = values[one] * np.asarray(signs.get(name, 1.0))
+            values[original] += rng.standard_normal(values[original].shape)
+            values[image] = values[original] * np.asarray(signs.get(name, 1.0))
         worlds.signals.end_call()
         return worlds, actions
 

@@ -62,19 +62,21 @@ class Estimate:
     converged: bool
 
 
-def estimate(R: Array, z: Array, prior: Prior, rest: Array, x: Array | None = None) -> Estimate:
+def estimate(
+    R: Array, z: Array, prior: Prior, other_start: Array, x: Array | None = None
+) -> Estimate:
     """Return the p (size,) that explains z = R p best.
 
     Args:
         R: equations for unit noise (k, size).
         z: their right sides (k,).
         prior: what is believed of the bodies.
-        rest: where the search starts for the unknowns behind the bodies'.
+        other_start: where the search starts for the unknowns behind the bodies'.
         x: where it starts altogether, an `Estimate.x` of nearly the same equations.
     """
     problem = _Problem(R, z, prior)
     if x is None:
-        x, evaluations = problem.followed(np.concatenate([np.zeros(problem.inertial), rest]))
+        x, evaluations = problem.followed(np.concatenate([np.zeros(problem.inertial), other_start]))
     else:
         evaluations = 0
     x, free, more, converged = problem.bounded(x)
@@ -95,7 +97,7 @@ class _Problem:
 
     def followed(self, x: Array) -> tuple[Array, int]:
         """Follow the minimum while the noise decreases from the size of the residual to one."""
-        residual = self.R @ self._own(x) - self.z
+        residual = self.R @ self._body_unknowns(x) - self.z
         noise, evaluations = float(np.sqrt(np.mean(residual**2))), 0
         while noise > _NOISE_DIVISOR:
             found = self._search(x, np.ones(len(x), bool), noise, _COARSE_TOLERANCE)
@@ -151,7 +153,7 @@ class _Problem:
         phi[:, :4] = phi[:, :4].clip(-_LARGEST_EXPONENT, _LARGEST_EXPONENT)
         return phi
 
-    def _own(self, x: Array) -> Array:
+    def _body_unknowns(self, x: Array) -> Array:
         """Return the unknowns with every θ′ in the frame of its body."""
         return np.concatenate([from_log_cholesky(self.phi(x)).ravel(), x[self.inertial :]])
 
@@ -162,7 +164,7 @@ class _Problem:
 
     def residual(self, x: Array, noise: float = 1.0) -> Array:
         difference, _ = log_cholesky_difference(self.phi(x), _UNIT)
-        data = (self.R @ self._own(x) - self.z) / noise
+        data = (self.R @ self._body_unknowns(x) - self.z) / noise
         return np.concatenate([data, difference.ravel() / self.deviation])
 
     def jacobian(self, x: Array, noise: float = 1.0) -> Array:

@@ -118,7 +118,7 @@ def fit(
         dict(zip(parameters, deviations.tolist(), strict=True)),
         left,
         runs.simulated(u[None])[0],
-        runs.made + finer.made,
+        runs.simulated_worlds + finer.simulated_worlds,
         dict(zip(parameters, changes.tolist(), strict=True)),
     )
 
@@ -173,7 +173,7 @@ class _Runs:
         motion = measured - np.nanmean(measured, axis=0)
         self.scale = float(np.sqrt(np.nanmax(motion**2))) or 1.0
         self.lost_cost = LOST_DISTANCE**2 * self._q.shape[0]
-        self.made = 0
+        self.simulated_worlds = 0
         self._known: tuple[bytes, Array] | None = None  # derivatives with the last residual
 
     def with_half_the_step(self) -> _Runs:
@@ -202,7 +202,7 @@ class _Runs:
             part = self.values(u[first : first + self._size])
             padded = np.vstack([part, np.repeat(part[-1:], self._size - len(part), axis=0)])
             found[first : first + len(part)] = self._batch(padded)[: len(part)]
-        self.made += len(u)
+        self.simulated_worlds += len(u)
         return found
 
     def _batch(self, values: Array) -> Array:

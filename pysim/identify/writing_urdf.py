@@ -29,7 +29,7 @@ class _Place:
 
 def changed_urdf(data: bytes, changes: Changes) -> bytes:
     """Return the file's bytes with the changes in them; what has no place in a URDF is noted."""
-    places = _Places(data).found
+    places = _Places(data).by_owner
     edits: list[tuple[_Place, str]] = []
     for name, theta in changes.links.items():
         text = "" if theta is None else urdf_inertial(theta)
@@ -57,7 +57,7 @@ class _Places:
     """Finds every link's <inertial> and every joint's <dynamics>, or where it would stand: behind the start tag."""
 
     def __init__(self, data: bytes) -> None:
-        self.found: dict[tuple[str, str], _Place] = {}
+        self.by_owner: dict[tuple[str, str], _Place] = {}
         self.path: list[str] = []
         self.owner = ("", "")
         self.data = data
@@ -72,14 +72,14 @@ class _Places:
         if len(self.path) == 2 and tag in _PART:
             self.owner = (tag, attributes.get("name", ""))
             end, alone = self._tag(start)
-            self.found[self.owner] = _Place(end - 2, end, {}, tag) if alone else _Place(end, end)
+            self.by_owner[self.owner] = _Place(end - 2, end, {}, tag) if alone else _Place(end, end)
         elif len(self.path) == 3 and tag == _PART.get(self.path[1]):
             end, _ = self._tag(start)
-            self.found[self.owner] = _Place(start, end, attributes)
+            self.by_owner[self.owner] = _Place(start, end, attributes)
 
     def _end(self, tag: str) -> None:
         if len(self.path) == 3 and tag == _PART.get(self.path[1]):
-            place = self.found[self.owner]
+            place = self.by_owner[self.owner]
             if not self._tag(place.start)[1]:
                 place.end = self.data.index(b">", self.parser.CurrentByteIndex) + 1
         self.path.pop()

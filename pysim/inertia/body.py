@@ -115,15 +115,15 @@ class Inertia(Construction):
 
     def rotated(self, R: ArrayLike) -> Self:
         """Return the same bodies expressed on other axes; R_AB (…, 3, 3) maps from the present axes B to A."""
-        return self._made("inertia_rotate", _columns(R))
+        return self._transformed("inertia_rotate", _columns(R))
 
     def translated(self, p: ArrayLike) -> Self:
         """Return the same bodies about another reference point; p (…, 3) [m] leads from it to the present one."""
-        return self._made("inertia_translate", checked(p, "p", (3,), unit="m"))
+        return self._transformed("inertia_translate", checked(p, "p", (3,), unit="m"))
 
     def transformed(self, X: ArrayLike) -> Self:
         """Return the same bodies in A, given X_AB (…, 4, 4), or its record (…, 12), where B is the present frame."""
-        return self._made("inertia_transform", checked_record(X))
+        return self._transformed("inertia_transform", checked_record(X))
 
     def rotate(self, R: ArrayLike) -> None:
         """Change the bodies in place, as `rotated` does for a copy."""
@@ -195,7 +195,7 @@ class Inertia(Construction):
         leading(self.record, 1, "the inertia", twist, 1, name)
         return map_pairs(function, self.record, twist)
 
-    def _made(self, function: str, argument: Array) -> Self:
+    def _transformed(self, function: str, argument: Array) -> Self:
         leading(self.record, 1, "the inertia", argument, 1, "the argument")
         return type(self)(map_pairs(function, self.record, argument.astype(self.dtype, copy=False)))
 

@@ -152,18 +152,18 @@ def _joined(
 ) -> tuple[Vertices, Faces]:
     """Merge vertices of equal `places`; drop degenerate and duplicate triangles."""
     first, index = distinct_rows(places)
-    kept = index[faces]
-    kept = kept[(kept != np.roll(kept, 1, axis=1)).all(axis=1)]
-    from_least = (kept.argmin(axis=1)[:, None] + np.arange(3)) % 3
-    turned = np.take_along_axis(kept, from_least, axis=1)
-    if len(kept) == 0:
+    triangles = index[faces]
+    triangles = triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
+    from_least = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3
+    turned = np.take_along_axis(triangles, from_least, axis=1)
+    if len(triangles) == 0:
         problem = "has no triangle whose corners differ; export the mesh again"
         raise PysimError(where, problem)
     once = np.sort(distinct_rows(turned)[0])
-    if len(once) < len(kept):
-        text = f"{counted(len(kept) - len(once), 'duplicate triangle')} ignored"
+    if len(once) < len(triangles):
+        text = f"{counted(len(triangles) - len(once), 'duplicate triangle')} ignored"
         _warn(where, text)
-    return vertices[first], kept[once]
+    return vertices[first], triangles[once]
 
 
 def _open_edges(faces: Faces) -> int:

@@ -39,7 +39,7 @@ def box(
     """Return θ of a box of full lengths x, y, z."""
     outer, t = _sizes(thickness, x=x, y=y, z=z)
     cavity = None if t is None else _inside(_box(*(a - 2 * t for a in outer)), outer, 2 * t)
-    return _made(_box(*outer), cavity, density, mass)
+    return _with_mass(_box(*outer), cavity, density, mass)
 
 
 def sphere(
@@ -52,7 +52,7 @@ def sphere(
     """Return θ of a ball or a hollow sphere of this outer radius."""
     (r,), t = _sizes(thickness, radius=radius)
     cavity = None if t is None else _inside(_ellipsoid(r - t, r - t, r - t), (r,), t)
-    return _made(_ellipsoid(r, r, r), cavity, density, mass)
+    return _with_mass(_ellipsoid(r, r, r), cavity, density, mass)
 
 
 def ellipsoid(
@@ -67,7 +67,7 @@ def ellipsoid(
     """Return θ of an ellipsoid of semi-axes a, b, c."""
     outer, t = _sizes(thickness, a=a, b=b, c=c)
     cavity = None if t is None else _inside(_ellipsoid(*(s - t for s in outer)), outer, t)
-    return _made(_ellipsoid(*outer), cavity, density, mass)
+    return _with_mass(_ellipsoid(*outer), cavity, density, mass)
 
 
 def cylinder(
@@ -81,7 +81,7 @@ def cylinder(
     """Return θ of a cylinder along z."""
     (r, h), t = _sizes(thickness, radius=radius, length=length)
     cavity = None if t is None else _inside(_cylinder(r - t, h - 2 * t), (2 * r, h), 2 * t)
-    return _made(_cylinder(r, h), cavity, density, mass)
+    return _with_mass(_cylinder(r, h), cavity, density, mass)
 
 
 def tube(
@@ -95,7 +95,7 @@ def tube(
     """Return θ of a tube along z, open at both ends, of this outer radius."""
     (r, h), t = _sizes(thickness, radius=radius, length=length)
     cavity = None if t is None else _inside(_cylinder(r - t, h), (r,), t)
-    return _made(_cylinder(r, h), cavity, density, mass)
+    return _with_mass(_cylinder(r, h), cavity, density, mass)
 
 
 def capsule(
@@ -109,7 +109,7 @@ def capsule(
     """Return θ of a cylinder along z with hemispheres at its ends; length is that of the cylinder."""
     (r, h), t = _sizes(thickness, radius=radius, length=length)
     cavity = None if t is None else _inside(_capsule(r - t, h), (r,), t)
-    return _made(_capsule(r, h), cavity, density, mass)
+    return _with_mass(_capsule(r, h), cavity, density, mass)
 
 
 def cone(
@@ -123,13 +123,13 @@ def cone(
     """Return θ of a cone along z: base at −length/2, tip at +length/2."""
     (r, h), t = _sizes(thickness, radius=radius, length=length)
     if t is None:
-        return _made(_cone(r, h), None, density, mass)
+        return _with_mass(_cone(r, h), None, density, mass)
     # radius of the inscribed ball; the cavity is the cone scaled about the centre of that ball
     ball = r * h / (r + np.sqrt(r * r + h * h))
     scale = 1 - t / ball
     lift = (1 - scale) * (ball - h / 2)
     cavity = _inside(_cone(scale * r, scale * h, lift), (ball,), t)
-    return _made(_cone(r, h), cavity, density, mass)
+    return _with_mass(_cone(r, h), cavity, density, mass)
 
 
 # Unit density: θ (…, 10) about the middle ---------------------------------------------------------
@@ -189,7 +189,7 @@ def _inside(cavity: Array, outer: Sizes, taken: Array) -> Array:
     return cavity
 
 
-def _made(
+def _with_mass(
     solid: Array, cavity: Array | None, density: ArrayLike | None, mass: ArrayLike | None
 ) -> Array:
     theta = solid if cavity is None else solid - cavity

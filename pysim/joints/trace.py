@@ -94,7 +94,7 @@ def trace(joint: Joint) -> Traced:
         problem = f"must return a Pose, got {_kind(placed)}"
         raise JointError(method_place(joint, "placement"), problem)
     columns = [placed.rotation[i][j] for j in range(3) for i in range(3)]
-    pose = _given(joint, "placement", tape, [*columns, *placed.p])
+    pose = _returned_nodes(joint, "placement", tape, [*columns, *placed.p])
     fold = _folding(tape, coordinates, joint)
     columns_of_S = [
         n
@@ -135,10 +135,10 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
     if len(numbers) != coordinates.nv:
         problem = f"must return {coordinates.nv} numbers, one for each velocity, got {len(numbers)}"
         raise JointError(method_place(joint, "force"), problem)
-    return _given(joint, "force", tape, numbers)
+    return _returned_nodes(joint, "force", tape, numbers)
 
 
-def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> list[int]:
+def _returned_nodes(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> list[int]:
     """Return the nodes of the numbers that an author's method returns."""
     for x in numbers:
         if isinstance(x, Scalar) and x.tape is not tape:

@@ -82,11 +82,11 @@ def inverse_kinematics(
     True
     """
     _engine.check_model(model)
-    _check_whole("iterations", iterations)
-    _check_whole("restarts", restarts)
-    _check_whole("threads", threads)
+    _check_whole_number("iterations", iterations)
+    _check_whole_number("restarts", restarts)
+    _check_whole_number("threads", threads)
     if seed is not None:
-        _check_whole("seed", seed)
+        _check_whole_number("seed", seed)
     given: object = weights
     if given is not None and not isinstance(given, Mapping):
         problem = f"must be a mapping {{frame: weight}}, got {type(given).__name__}"
@@ -124,7 +124,7 @@ def inverse_kinematics(
     )
 
 
-def _check_whole(name: str, value: object) -> None:
+def _check_whole_number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}")
     if name != "seed" and value > LARGEST_COUNT:

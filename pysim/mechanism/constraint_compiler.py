@@ -108,7 +108,7 @@ class Coordinates:
 
     def __init__(self, joints: Sequence[JointSpec]) -> None:
         self.places: dict[str, tuple[int, int]] = {}
-        self.others: dict[str, str] = {}
+        self.not_coupled: dict[str, str] = {}
         self.velocities: dict[str, int] = {}  # in v, of rotations and poses
         self.groups: set[str] = set()  # joints with rotations or poses among their coordinates
         self._mimics = {joint.name: joint.mimic for joint in joints if joint.mimic is not None}
@@ -116,7 +116,9 @@ class Coordinates:
         for joint in joints:
             kind = find_joint(joint.type)
             if joint.mimic is not None:
-                self.others[joint.name] = f"follows joint {joint.mimic.joint!r}; couple that joint"
+                self.not_coupled[joint.name] = (
+                    f"follows joint {joint.mimic.joint!r}; couple that joint"
+                )
                 continue
             if kind.is_real and kind.nv == 1:
                 self.places[joint.name] = q, v
@@ -124,13 +126,15 @@ class Coordinates:
                 for i, name in enumerate(kind.q_names):
                     self.places[f"{joint.name}.{name}"] = q + i, v + i
                 first = f"{joint.name}.{kind.q_names[0]}"
-                self.others[joint.name] = f"has {kind.nv} coordinates; name one, as in {first!r}"
+                self.not_coupled[joint.name] = (
+                    f"has {kind.nv} coordinates; name one, as in {first!r}"
+                )
             else:
                 self.groups.add(joint.name)
                 self.velocities |= {
                     f"{joint.name}.{name}": v + i for i, name in enumerate(kind.v_names)
                 }
-                self.others[joint.name] = (
+                self.not_coupled[joint.name] = (
                     f"is a {kind.name} joint; its coordinates cannot be coupled"
                 )
             q, v = q + kind.nq, v + kind.nv
@@ -138,8 +142,8 @@ class Coordinates:
     def term(self, name: str, factor: float, where: str) -> Term:
         """Return the term of a coupling."""
         joint = name.rpartition(".")[0]
-        if name not in self.others and joint in self.groups:
-            raise ModelError(where, f"joint {joint!r} {self.others[joint]}")
+        if name not in self.not_coupled and joint in self.groups:
+            raise ModelError(where, f"joint {joint!r} {self.not_coupled[joint]}")
         return Term(*self._real(name, where), factor)
 
     def place(self, name: str, where: str) -> tuple[int, int]:
@@ -162,8 +166,8 @@ class Coordinates:
         return Leader(self.place(mimic.joint, where), mimic)
 
     def _real(self, name: str, where: str) -> tuple[int, int]:
-        if name in self.others:
-            raise ModelError(where, f"joint {name!r} {self.others[name]}")
+        if name in self.not_coupled:
+            raise ModelError(where, f"joint {name!r} {self.not_coupled[name]}")
         if name not in self.places:
             problem = f"there is no coordinate {name!r}{did_you_mean(name, self.places)}"
             raise ModelError(where, problem)

@@ -26,7 +26,7 @@ class StaticLayer:
 
     def __init__(self, plotter: Plotter, resting: Sequence[Actor]) -> None:
         self._plotter, self._resting = plotter, resting
-        self._own = {actor.GetAddressAsString("") for actor in resting}
+        self._resting_addresses = {actor.GetAddressAsString("") for actor in resting}
         self._key: Hashable = None
         self._seen: Hashable = None
         self._store: Any = None
@@ -65,7 +65,7 @@ class StaticLayer:
             prop
             for renderer in self._plotter.render_window.GetRenderers()
             for prop in renderer.GetViewProps()
-            if prop.GetAddressAsString("") not in self._own
+            if prop.GetAddressAsString("") not in self._resting_addresses
         ]
 
     def _present(self) -> Hashable:

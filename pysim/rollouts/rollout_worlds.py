@@ -93,7 +93,7 @@ def saved_groups(groups: list[WorldGroup]) -> bytes:
     saved = []
     for _, records in groups:
         if records.parameters is None:
-            records.parameters = WorldParameters(records, one=False)
+            records.parameters = WorldParameters(records, is_single=False)
         try:
             saved.append(save_worlds(records, records.chosen(None), live_controllers=True))
         except TypeError as error:

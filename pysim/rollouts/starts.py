@@ -66,7 +66,7 @@ def _continued(
     start, lost = 0.0, np.zeros(len(worlds.q0), bool)
     q0, v0, loop_q = worlds.q0.copy(), worlds.v0.copy(), worlds.loop_q.copy()
     for (chosen, records), saved_group in zip(groups, saved, strict=True):
-        records.parameters = WorldParameters(records, one=False)  # saved worlds may have some
+        records.parameters = WorldParameters(records, is_single=False)  # saved worlds may have some
         load_worlds(records, saved_group, records.chosen(None), live_controllers=True)
         saved_q, saved_v = records.q.copy(), records.v.copy()
         gone = records.status != Status.RUNNING

@@ -16,12 +16,12 @@ class Refusals:
 
     format: str  # "a URDF file"
     partial: bool = False
-    found: list[tuple[str, str, str]] = field(default_factory=list)  # place, what, remedy
+    limits: list[tuple[str, str, str]] = field(default_factory=list)  # place, what, remedy
     faults: list[tuple[str, str]] = field(default_factory=list)  # place, sentence
 
     def add(self, where: str, what: str, remedy: str = "") -> None:
         """Record what the format cannot hold."""
-        self.found.append((where, what, remedy))
+        self.limits.append((where, what, remedy))
 
     def reject(self, where: str, problem: str) -> None:
         """Record a fault that the user has to fix, also with `partial`."""
@@ -37,7 +37,7 @@ class Refusals:
         Raises:
             SceneError: there is something, and `partial` is false.
         """
-        lines = [(where, self._sentence(what, remedy)) for where, what, remedy in self.found]
+        lines = [(where, self._sentence(what, remedy)) for where, what, remedy in self.limits]
         if self.partial:
             for where, text in lines:
                 warnings.warn(f"{where}: {text}, and is left out", PysimWarning, stacklevel=3)

@@ -32,7 +32,7 @@ class Omissions:
     """Collection of what a reader leaves out of a file."""
 
     strict: bool = False
-    found: list[Omission] = field(default_factory=list)
+    omissions: list[Omission] = field(default_factory=list)
     listed: list[Omission] = field(default_factory=list)
 
     def add(self, kind: str, item: str, where: str, reason: str) -> None:
@@ -44,8 +44,8 @@ class Omissions:
         omission = Omission(kind, item, where, reason)
         if self.strict:
             raise SceneError(where, f"{item} {reason}") from None
-        if all((kind, item) != (other.kind, other.item) for other in self.found):
-            self.found.append(omission)
+        if all((kind, item) != (other.kind, other.item) for other in self.omissions):
+            self.omissions.append(omission)
 
     def add_shape(self, item: str, owner: str, error: SceneError) -> None:
         """Record a shape that cannot be read, of an owner whose name its error may begin with.
@@ -62,8 +62,8 @@ class Omissions:
 
     def warn(self) -> tuple[str, ...]:
         """Warn once of each kind of item, and return every item as a line of text."""
-        for kind in dict.fromkeys(omission.kind for omission in self.found):
-            first, *rest = (omission for omission in self.found if omission.kind == kind)
+        for kind in dict.fromkeys(omission.kind for omission in self.omissions):
+            first, *rest = (omission for omission in self.omissions if omission.kind == kind)
             more = ""
             if rest:
                 names = [f"{o.item}{_line(o.where)}" for o in rest[:MOST_LISTED]]
@@ -72,7 +72,7 @@ class Omissions:
                 )
                 more = f"; {len(rest)} more {kind}: {', '.join(names)}{tail}"
             warnings.warn(f"{first}{more}", PysimWarning, stacklevel=4)
-        return tuple(map(str, (*self.found, *self.listed)))
+        return tuple(map(str, (*self.omissions, *self.listed)))
 
 
 def _line(where: str) -> str:

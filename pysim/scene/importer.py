@@ -181,8 +181,8 @@ def _load_builtin() -> None:
 def _root_of(path: Path) -> str | None:
     """Return the name of the root element of an XML file; None if the file is not XML or cannot be read."""
     parser = expat.ParserCreate()
-    parser.StartElementHandler = _found
-    parser.StartDoctypeDeclHandler = _found  # entities are not read
+    parser.StartElementHandler = _raise_root
+    parser.StartDoctypeDeclHandler = _raise_root  # entities are not read
     try:
         if not path.is_file():  # a pipe might never end
             return None
@@ -203,5 +203,5 @@ class _RootError(Exception):
         self.name = name
 
 
-def _found(name: str, *_rest: object) -> None:
+def _raise_root(name: str, *_rest: object) -> None:
     raise _RootError(name)

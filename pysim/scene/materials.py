@@ -19,17 +19,17 @@ class Materials:
 
     def __init__(self, stem: str) -> None:
         self.stem = stem
-        self.found: dict[str, SurfaceSpec] = {}
+        self.surfaces: dict[str, SurfaceSpec] = {}
 
     def name(self, surface: SurfaceSpec) -> str:
         """Return the name of the material with these numbers, wherever they are in the file."""
         surface = replace(surface, where="")
-        for name, other in self.found.items():
+        for name, other in self.surfaces.items():
             if other == surface:
                 return name
-        count = len(self.found)
+        count = len(self.surfaces)
         name = f"{self.stem}/surface" + (f"_{count + 1}" if count else "")
-        self.found[name] = surface
+        self.surfaces[name] = surface
         return name
 
 
@@ -53,6 +53,6 @@ def with_contacts(
         )
         for body in bodies
     )
-    if not (materials.found or grounds or excluded):
+    if not (materials.surfaces or grounds or excluded):
         return bodies, None
-    return colliding, ContactsSpec(materials.found, grounds, (), excluded)
+    return colliding, ContactsSpec(materials.surfaces, grounds, (), excluded)

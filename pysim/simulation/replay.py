@@ -72,7 +72,7 @@ class _Stop(BaseException):
     """End of what is looked at."""
 
 
-class _Kept(NamedTuple):
+class _Checkpoint(NamedTuple):
     """Checkpoint of a run; that of its start has no record."""
 
     record: bytes | None
@@ -83,9 +83,9 @@ class _Kept(NamedTuple):
 class _LastRecords(Recorder):
     """Recorder in memory that keeps the last checkpoints before a run diverges."""
 
-    def __init__(self, scene: Scene, start: _Kept) -> None:
+    def __init__(self, scene: Scene, start: _Checkpoint) -> None:
         super().__init__(scene)
-        self.kept = deque([start], maxlen=RECORDS)
+        self.checkpoints = deque([start], maxlen=RECORDS)
         self.failed_at = np.inf  # [s] of outputs that were found to be wrong, if no step failed
         self._rows_added = start.rows
 
@@ -106,7 +106,7 @@ class _LastRecords(Recorder):
 
     def checkpoint(self, record: bytes) -> None:
         steps = SavedParts.of(record, "checkpoint").count("steps")
-        self.kept.append(_Kept(record, self._rows_added, steps))
+        self.checkpoints.append(_Checkpoint(record, self._rows_added, steps))
 
 
 class _CheckedClock(Clock):
@@ -220,20 +220,20 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
     """
     settings = replace(run.scene.settings, checkpoint=0.0)
     scene = with_ledger(replace(run.scene, settings=settings))
-    start = _Kept(None, 0, 0)
+    start = _Checkpoint(None, 0, 0)
     if run.checkpoint is not None:
         record = run.checkpoint.record
         steps_before = SavedParts.of(record, str(run.path)).count("steps")
-        start = _Kept(record, run.checkpoint.rows, steps_before)
+        start = _Checkpoint(record, run.checkpoint.rows, steps_before)
     recorder = _LastRecords(scene, start)
     error = _failure(scene, recorder, start, str(run.path))
     if error is None:
         problem = "does not fail when it goes on; it was stopped or killed"
         raise SimulationError(str(run.path), f"{problem}; go on with pysim resume {run.path}")
-    enough = recorder.kept[-1].steps - steps
+    enough = recorder.checkpoints[-1].steps - steps
     begin = max(
-        (own for own in recorder.kept if own.steps <= enough),
-        default=recorder.kept[0],
+        (own for own in recorder.checkpoints if own.steps <= enough),
+        default=recorder.checkpoints[0],
         key=lambda own: own.steps,
     )
     watch = _Watch(scene, steps, recorder.failed_at)
@@ -242,7 +242,7 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
 
 
 def _failure(
-    scene: Scene, recorder: _LastRecords, start: _Kept, where: str
+    scene: Scene, recorder: _LastRecords, start: _Checkpoint, where: str
 ) -> SimulationError | None:
     """Run a scene from a checkpoint of a file; return the error that ends the run, None at its end.
 
@@ -261,7 +261,7 @@ def _failure(
     return None
 
 
-def _look(scene: Scene, start: _Kept, watch: _Watch, where: str) -> None:
+def _look(scene: Scene, start: _Checkpoint, watch: _Watch, where: str) -> None:
     """Run a scene from a checkpoint one step a call, to its failure or until enough is seen."""
     run = run_of(scene, warn=lambda _: None)  # warned of in the run
     run.begin()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SimulationError
-from pysim.worlds.argument_checks import MOST_WORLDS_OR_STEPS, checked_whole
+from pysim.worlds.argument_checks import MOST_WORLDS_OR_STEPS, checked_whole_number
 
 if TYPE_CHECKING:
     from pysim.scene.spec import Settings
@@ -27,7 +27,7 @@ def steps_of_span(
             name = settings.integrator
             problem = f"have no fixed length: {name!r} chooses it, and the scene sets no step"
             raise SimulationError("steps", f"{problem}; give seconds, or set simulation.step")
-        return 1 if steps is None else checked_whole(steps, "steps", 0), step
+        return 1 if steps is None else checked_whole_number(steps, "steps", 0), step
     if steps is not None:
         raise SimulationError("seconds", "is given together with steps; leave one of them out")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.scene.control_inputs import with_control_inputs
 from pysim.scene_files.loaded_scene import load_model_scene, load_scene
-from pysim.worlds.argument_checks import checked_whole
+from pysim.worlds.argument_checks import checked_whole_number
 from pysim.worlds.controller_memory import with_own_controllers
 from pysim.worlds.failed_worlds import checked_on_failure
 from pysim.worlds.loading import Scene, compile_scene, with_settings
@@ -59,7 +59,7 @@ def scene_to_step(
 
 def with_seed(scene: Scene, seed: int) -> Scene:
     """Return the scene with another seed of its random numbers, a whole number below 2**53."""
-    seed = checked_whole(seed, "seed", 0, KEYS - 1)
+    seed = checked_whole_number(seed, "seed", 0, KEYS - 1)
     other = with_settings(scene, replace(scene.settings, seed=seed))
     signals = scene.signals
     if signals is None or signals.noise is None:

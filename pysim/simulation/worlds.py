@@ -41,7 +41,7 @@ from pysim.worlds.argument_checks import (
     checked_array,
     checked_names,
     checked_real,
-    checked_whole,
+    checked_whole_number,
 )
 from pysim.worlds.contact_report import pair_sums, reported_points
 from pysim.worlds.failed_worlds import failed_world
@@ -103,13 +103,13 @@ class Worlds(AttributesByHabit):
     ) -> None:
         scenes = [loaded(given) for given in scene] if isinstance(scene, (list, tuple)) else []
         observe = checked_names(observe, "observe")
-        threads = checked_whole(threads, "threads", 0)
+        threads = checked_whole_number(threads, "threads", 0)
         if scenes and n is not None:
             raise SimulationError("n", "is the number of scenes; leave it out")
         n = len(scenes) if scenes else n
         first = scenes[0] if scenes else loaded(scene)
         self._scene, controls = scene_to_step(first, seed, on_failure)
-        self._one, count = n is None, 1 if n is None else checked_whole(n, "n", 1)
+        self._is_single, count = n is None, 1 if n is None else checked_whole_number(n, "n", 1)
         world_numbers, precision = _world_numbers(numbers, count), _precision(dtype)
         if scenes:
             check_alike(
@@ -123,9 +123,11 @@ class Worlds(AttributesByHabit):
         self._records = WorldRecords(scenes or self._scene, count, world_numbers, dtype=precision)
         self._starts = WorldStarts(self._records, scenes, threads)
         self._selections = Selections(count)
-        self.inputs = Inputs(self._records, controls, self._one)
-        self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
-        self.signals = Signals(self._records, observe, self._selections.of, threads, one=self._one)
+        self.inputs = Inputs(self._records, controls, self._is_single)
+        self.parameters = self._records.parameters = WorldParameters(self._records, self._is_single)
+        self.signals = Signals(
+            self._records, observe, self._selections.of, threads, is_single=self._is_single
+        )
         self._written = WrittenStates(self._records, self.parameters)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._recordings: list[Recording] = []
@@ -142,14 +144,14 @@ class Worlds(AttributesByHabit):
             if times.min() == times.max()
             else f"{times.min():.6g} to {times.max():.6g}"
         )
-        one = "one world" if self._one else f"{len(self)} worlds"
+        one = "one world" if self._is_single else f"{len(self)} worlds"
         name, number = self._scene.spec.name, self._records.q.dtype
         return f"<pysim.Worlds of {name!r}: {one} in {number}, t = {span} s{f', {lost} lost' if lost else ''}>"
 
     @property
     def t(self) -> Any:  # noqa: ANN401, an array, or a number for one world
         """Times (n,) [s]; write them to change them."""
-        return float(self._records.t[0]) if self._one else self._records.t
+        return float(self._records.t[0]) if self._is_single else self._records.t
 
     @t.setter
     def t(self, value: ArrayLike) -> None:
@@ -177,19 +179,19 @@ class Worlds(AttributesByHabit):
     def lost(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
         """Whether each world has ended because a step failed or its written state was impossible (n,)."""
         lost = self._records.lost
-        return bool(lost[0]) if self._one else lost
+        return bool(lost[0]) if self._is_single else lost
 
     @property
     def ended(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
         """Whether each world has stopped at an event with `stop`, and stays there until it is reset (n,)."""
         ended = np.asarray(self._records.status == Status.ENDED)
-        return bool(ended[0]) if self._one else ended
+        return bool(ended[0]) if self._is_single else ended
 
     @property
     def events(self) -> Any:  # noqa: ANN401, a list, or the events of one world
         """Events of every world (n,) in the last call of `step` or `rollout`, as `Trajectory.events`."""
         events = events_of(self._records)
-        return events[0] if self._one else events
+        return events[0] if self._is_single else events
 
     @property
     def dt(self) -> float:
@@ -440,7 +442,7 @@ class Worlds(AttributesByHabit):
         if self._recordings:
             problem = "makes rows of its own, and a recording notes those of step"
             raise SimulationError("rollout", f"{problem}; stop the recording, or call step")
-        every, names = checked_whole(every, "every", 1), checked_names(signals, "signals")
+        every, names = checked_whole_number(every, "every", 1), checked_names(signals, "signals")
         inputs, count = self.inputs.of_rows(controls, rows)
         wanted = {name: self.signals.find(name) for name in names}
         out_rows = {name: self._row_of(x) for name, x in (out or {}).items()}
@@ -460,11 +462,11 @@ class Worlds(AttributesByHabit):
         self._stop_at_lost(None)
         if self._records.status.any():
             self._warn_of_lost()
-        return made.of_one() if self._one else made
+        return made.of_single_world() if self._is_single else made
 
     def _row_of(self, given: NDArray[Any]) -> NDArray[Any]:
         """Return an array of worlds, for one that lacks their axis if there is one world."""
-        return given[None] if self._one and isinstance(given, np.ndarray) else given
+        return given[None] if self._is_single and isinstance(given, np.ndarray) else given
 
     def _step_with(self, controls: Array, selection: Selection, length: float) -> None:
         rows: Any = slice(None) if selection is None else selection
@@ -618,7 +620,7 @@ class Worlds(AttributesByHabit):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle worlds by their scene and records."""
-        n = None if self._one else len(self)
+        n = None if self._is_single else len(self)
         return _restored, (
             self._records.scenes or self._scene,
             None if self._records.scenes else n,
@@ -673,7 +675,7 @@ class Worlds(AttributesByHabit):
         self.parameters.accept()
 
     def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
-        return rows[0] if self._one else rows
+        return rows[0] if self._is_single else rows
 
 
 def _restored(

@@ -107,7 +107,7 @@ class _Equation:
         tape, (unknown, residual, slope, *_) = self._tape, self._node.args
         values = _Inside(outside, {unknown: x})
         for k in self._body:
-            values.own[k] = node_value(tape, tape.nodes[k], values, inputs)
+            values.inside[k] = node_value(tape, tape.nodes[k], values, inputs)
         return np.broadcast_to(values[residual], x.shape), np.broadcast_to(values[slope], x.shape)
 
     @staticmethod
@@ -156,11 +156,11 @@ class _RealParts:
 class _Inside:
     """Values of the nodes of a residual, and of those outside of it."""
 
-    def __init__(self, outside: _Values, own: dict[int, Columns]) -> None:
-        self._outside, self.own = outside, own
+    def __init__(self, outside: _Values, inside: dict[int, Columns]) -> None:
+        self._outside, self.inside = outside, inside
 
     def __getitem__(self, index: int) -> Columns:
-        return self.own[index] if index in self.own else self._outside[index]
+        return self.inside[index] if index in self.inside else self._outside[index]
 
 
 def _atan2(y: Columns, x: Columns) -> Columns:

@@ -41,7 +41,7 @@ def read_run(path: Path, file: h5py.File, _stored: StoredFile | None = None) -> 
     return StoredRun(name, complete)
 
 
-def read_whole(
+def read_content(
     path: Path, file: h5py.File, stored: StoredFile | None = None
 ) -> tuple[Trajectory, str]:
     """Return everything in a file, and why the run ended early if the file says it; rows stay in a `stored` file."""

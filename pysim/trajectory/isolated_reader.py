@@ -19,7 +19,7 @@ import numpy as np
 from pysim.errors import TrajectoryError
 from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
-from pysim.trajectory.file_content import read_run, read_whole
+from pysim.trajectory.file_content import read_content, read_run
 from pysim.trajectory.file_errors import damaged, reported
 from pysim.trajectory.limited_child import limited, output_of_child, unreadable
 from pysim.trajectory.parts import TOO_LARGE
@@ -57,7 +57,7 @@ def main() -> None:
         memory = limited()
         try:
             with reported(path), h5py.File(path, "r") as file:
-                found = read_run(path, file) if what == "run" else read_whole(path, file)
+                found = read_run(path, file) if what == "run" else read_content(path, file)
             for part in _packed(found):
                 out.write(part)
         except TrajectoryError as error:

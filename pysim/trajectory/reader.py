@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.files.descriptors import lock_file
 from pysim.trajectory.checkpoint import Checkpoint, read_checkpoint, read_origin
-from pysim.trajectory.file_content import read_run, read_whole
+from pysim.trajectory.file_content import read_content, read_run
 from pysim.trajectory.file_errors import in_use, reported
 from pysim.trajectory.isolated_reader import read_by_child
 from pysim.trajectory.page_checks import checked_commit, is_hdf5
@@ -44,7 +44,7 @@ def load_trajectory(path: str | PathLike[str], *, stream: bool = False) -> Traje
         TrajectoryError: the file is not a trajectory, is in use or is damaged.
     """
     path = Path(path)
-    trajectory, reason = _read_from(path, read_whole, "whole", stream=stream)
+    trajectory, reason = _read_from(path, read_content, "whole", stream=stream)
     object.__setattr__(trajectory, "folder", path.resolve().parent)
     if not trajectory.complete:
         end = f"its last time is {trajectory.t[-1]:g} s" if len(trajectory) else "it has no rows"
@@ -103,7 +103,7 @@ def load_stopped_run(path: Path) -> tuple[Trajectory, str | None, Checkpoint | N
 def _read_stopped(
     path: Path, file: h5py.File, _stored: StoredFile | None = None
 ) -> tuple[Trajectory, str | None, Checkpoint | None]:
-    trajectory, _ = read_whole(path, file)
+    trajectory, _ = read_content(path, file)
     return trajectory, read_origin(file), read_checkpoint(file)
 
 

@@ -144,17 +144,17 @@ class StoredRows(NDArrayOperatorsMixin):
         for first in range(0, len(self), self._block):
             yield self._read(first, min(first + self._block, len(self)))
 
-    def _selected(self, rows: NDArray[np.intp], rest: list[Any]) -> Array:
+    def _selected(self, rows: NDArray[np.intp], columns: list[Any]) -> Array:
         """Return increasing or decreasing rows, indexed further by `rest`."""
         edges = np.flatnonzero(np.diff(rows // self._block)) + 1
-        chosen, done = self._read(0, 0)[(slice(None), *rest)], 0
+        chosen, done = self._read(0, 0)[(slice(None), *columns)], 0
         chosen = np.empty((len(rows), *chosen.shape[1:]), self.dtype)
         for some in np.split(rows, edges) if len(rows) else ():
             low, high = int(some.min()), int(some.max()) + 1
             block = self._read(low, high)
             if len(some) < len(block) or some[0] > some[-1]:
                 block = block[some - low]
-            chosen[done : done + len(some)] = block[(slice(None), *rest)]
+            chosen[done : done + len(some)] = block[(slice(None), *columns)]
             done += len(some)
         return chosen
 

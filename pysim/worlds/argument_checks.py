@@ -60,7 +60,9 @@ def checked_names(given: object, name: str) -> tuple[str, ...]:
     return names
 
 
-def checked_whole(number: object, name: str, least: int, most: int = MOST_WORLDS_OR_STEPS) -> int:
+def checked_whole_number(
+    number: object, name: str, least: int, most: int = MOST_WORLDS_OR_STEPS
+) -> int:
     """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
         raise SimulationError(name, f"must be a whole number, got {number!r}")

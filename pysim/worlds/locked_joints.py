@@ -157,18 +157,20 @@ def _couplings(model: Model, welded: Collection[str], q: Array) -> Iterator[Coup
 
 def _values(model: Model, welded: Collection[str], q: Array) -> dict[str, float]:
     """Return the coordinates of welded joints by the name that couplings use: "joint", or "joint.coordinate"."""
-    found: dict[str, float] = {}
+    coordinates: dict[str, float] = {}
     for joint, at in zip(model.joints, model.q_offsets, strict=True):
         if joint.name not in welded or at < 0:
             continue
         names = find_joint(joint.type).q_names
-        found |= {f"{joint.name}.{name}": float(q[at + k]) for k, name in enumerate(names)}
+        coordinates |= {f"{joint.name}.{name}": float(q[at + k]) for k, name in enumerate(names)}
         if len(names) == 1:
-            found[joint.name] = float(q[at])
+            coordinates[joint.name] = float(q[at])
     for joint in model.joints:
-        if joint.mimic is not None and joint.mimic.joint in found:
-            found[joint.name] = joint.mimic.ratio * found[joint.mimic.joint] + joint.mimic.offset
-    return found
+        if joint.mimic is not None and joint.mimic.joint in coordinates:
+            coordinates[joint.name] = (
+                joint.mimic.ratio * coordinates[joint.mimic.joint] + joint.mimic.offset
+            )
+    return coordinates
 
 
 def _forces(spec: ModelSpec, welded: Collection[str]) -> Iterator[ForceSpec]:

@@ -10,7 +10,7 @@ import numpy as np
 from pysim.errors import SimulationError, UnknownSimulationNameError, did_you_mean
 from pysim.scene.control_inputs import ControlPlace
 from pysim.typing import Array
-from pysim.worlds.argument_checks import assign, checked_real, checked_whole
+from pysim.worlds.argument_checks import assign, checked_real, checked_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +28,15 @@ class Inputs(Mapping[str, Any]):
         self,
         records: WorldRecords,
         controls: Mapping[str, ControlPlace],
-        one: bool,
+        is_single: bool,
     ) -> None:
         signals = records.scene.signals
         inputs = () if signals is None else signals.inputs
-        self._records, self._inputs, self._one = records, {own.name: own for own in inputs}, one
+        self._records, self._inputs, self._is_single = (
+            records,
+            {own.name: own for own in inputs},
+            is_single,
+        )
         self._controls = controls
         self.places = [place for own in inputs for place in own.places]
         carries = records.is_adaptive or records.scene.settings.integrator == "generalized_alpha"
@@ -88,7 +92,7 @@ class Inputs(Mapping[str, Any]):
         if controls is None:
             if rows is None:
                 raise SimulationError("rows", "must be given without controls; give their number")
-            return None, checked_whole(rows, "rows", 0)
+            return None, checked_whole_number(rows, "rows", 0)
         values, size = checked_real(controls, "controls"), self.all.shape[-1]
         count = values.shape[-2] if values.ndim in (2, 3) else -1
         if values.shape not in ((count, size), (self._records.count, count, size)):
@@ -104,10 +108,10 @@ class Inputs(Mapping[str, Any]):
     def of_steps(self, controls: ArrayLike, steps: int) -> Array:
         """Return the inputs (n, steps, inputs) of steps, checked."""
         values, size = checked_real(controls, "controls"), self.all.shape[-1]
-        shape = (steps, size) if self._one else (self._records.count, steps, size)
+        shape = (steps, size) if self._is_single else (self._records.count, steps, size)
         if values.shape != shape:
             raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
-        return values[None] if self._one else values
+        return values[None] if self._is_single else values
 
     def note_jumps(self) -> None:
         """Note worlds whose inputs were written, for a scheme that carries accelerations or steps past a call's end."""
@@ -128,4 +132,4 @@ class Inputs(Mapping[str, Any]):
         # the graph gives inputs their places first
         assert places == list(range(first, first + count))
         values = self._records.signals[:, first : first + count]
-        return values[0] if self._one else values
+        return values[0] if self._is_single else values

@@ -32,7 +32,7 @@ class WorldRows:
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", Named("signals", self.signals))
 
-    def of_one(self) -> WorldRows:
+    def of_single_world(self) -> WorldRows:
         """Return the rows of the only world."""
         signals = {name: rows[0] for name, rows in self.signals.items()}
         return WorldRows(self.t[0], self.q[0], self.v[0], signals)

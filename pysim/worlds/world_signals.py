@@ -30,7 +30,7 @@ class Signals(Mapping[str, Any]):
         observed: names of the signals that are computed at the end of every call.
         which: returns the numbers of the worlds that a mask or numbers choose.
         threads: that share the worlds.
-        one: whether there is one world, without an axis.
+        is_single: whether there is one world, without an axis.
     """
 
     def __init__(
@@ -40,13 +40,15 @@ class Signals(Mapping[str, Any]):
         which: Callable[[ArrayLike], NDArray[np.int32] | None],
         threads: int,
         *,
-        one: bool,
+        is_single: bool,
     ) -> None:
         self._records, self.observed, self._which = records, observed, which
-        self._threads, self._one = threads, one
+        self._threads, self._is_single = threads, is_single
         signals = records.scene.signals
         self._known = {} if signals is None else {own.name: own for own in signals.recorded}
-        self._found: dict[str, RecordedSignal | None] = {**self._known}  # and single numbers
+        self._signals_by_name: dict[str, RecordedSignal | None] = {
+            **self._known
+        }  # and single numbers
         self._measures = any(own.is_late for own in self._known.values())
         self._readings: Array | None = None
         for name in observed:
@@ -64,7 +66,7 @@ class Signals(Mapping[str, Any]):
         values = self._read()[:, own.first : own.first + own.size]
         if own.is_single:
             values = values[:, 0]
-        return values[0] if self._one else values
+        return values[0] if self._is_single else values
 
     def __contains__(self, name: object) -> bool:
         return self._find(name) is not None
@@ -108,9 +110,9 @@ class Signals(Mapping[str, Any]):
         """Return a signal, or one number of it, such as `up.z` or `up[2]`; None if there is none."""
         if not isinstance(name, str):
             return None
-        if name not in self._found:
-            self._found[name] = number_of_signals(name, self._known)
-        return self._found[name]
+        if name not in self._signals_by_name:
+            self._signals_by_name[name] = number_of_signals(name, self._known)
+        return self._signals_by_name[name]
 
     def find(self, name: str) -> RecordedSignal:
         """Return where a signal, or one number of it, is among the readings.

@@ -134,27 +134,27 @@ def robot(path: Path | str, home: dict[str, float] | None = None, turn: float = 
 
 def families() -> dict[str, Family]:
     """Return families of scenes by name."""
-    found = {}
+    by_name = {}
     for shape in ("box", "capsule", "cylinder", "mesh"):
-        found[f"{shape} on a plane"] = thrown([shape], FLAT)
-        found[f"{shape} on a slope"] = thrown([shape], SLOPE)
+        by_name[f"{shape} on a plane"] = thrown([shape], FLAT)
+        by_name[f"{shape} on a slope"] = thrown([shape], SLOPE)
     for shape in ("box", "capsule", "cylinder"):
-        found[f"{shape} on heights"] = thrown([shape], f"[[ground]]\n{HEIGHTS}\n")
+        by_name[f"{shape} on heights"] = thrown([shape], f"[[ground]]\n{HEIGHTS}\n")
     for shape in ("sphere", "capsule", "cylinder"):
         field = f"[[ground]]\n{FIELD}\n"
-        found[f"{shape} on a signed distance"] = thrown([shape], field, plugins=PLUGINS)
+        by_name[f"{shape} on a signed distance"] = thrown([shape], field, plugins=PLUGINS)
     for pair in ("sphere box", "capsule capsule", "box box", "cylinder box", "mesh capsule"):
-        found[f"pair {pair}"] = thrown(pair.split(), "")
+        by_name[f"pair {pair}"] = thrown(pair.split(), "")
     for name, head in LAWS.items():
-        found[name] = thrown(["capsule", "sphere"], SLOPE, head)
-    found["conveyor"] = thrown(["box"], SLOPE + BELT)
+        by_name[name] = thrown(["capsule", "sphere"], SLOPE, head)
+    by_name["conveyor"] = thrown(["box"], SLOPE + BELT)
     environments = ROOT / "scenes" / "environments"
-    found["gripper"] = robot(environments / "gripper.toml", {"closes": 0.03}, 0.005)
-    found["ANYmal"] = robot(environments / "anymal.toml")
-    found["Go1"] = robot(environments / "go1.toml")
-    found["G1"] = robot(environments / "humanoid.toml")
-    found["legs with loops"] = robot(legs(), {"float.z": 1.18}, 0.05)
-    return found
+    by_name["gripper"] = robot(environments / "gripper.toml", {"closes": 0.03}, 0.005)
+    by_name["ANYmal"] = robot(environments / "anymal.toml")
+    by_name["Go1"] = robot(environments / "go1.toml")
+    by_name["G1"] = robot(environments / "humanoid.toml")
+    by_name["legs with loops"] = robot(legs(), {"float.z": 1.18}, 0.05)
+    return by_name
 
 
 class Comparison:

@@ -102,7 +102,7 @@ def test_a_rollout_whose_steps_end_elsewhere_later_has_no_gradient(
     """Oracle: the record of another step."""
     worlds, controls = hoppers(tmp_path)
     run = ArrayRollout(worlds, controls=controls, memory=memory)
-    run._kept[20] = run._kept[15]
+    run._saved_records[20] = run._saved_records[15]
     with pytest.raises(pysim.SimulationError, match=f"step {step} of world 0 ends elsewhere"):
         run.back(2 * run.q, 2 * run.v)
 

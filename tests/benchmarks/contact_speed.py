@@ -68,17 +68,17 @@ class Geoms:
         self._names: dict[tuple[int, str], str] = {}
         self._friction = friction
         for pair in contacts.shapes:
-            for own in (pair.own, pair.other):
-                if own is None:
+            for placed in (pair.moving, pair.opposite):
+                if placed is None:
                     continue
-                shape, size = own.collision.shape, np.array(own.collision.shape.size)
+                shape, size = placed.collision.shape, np.array(placed.collision.shape.size)
                 if shape.kind == "box":
                     size = size / 2
                 elif shape.kind in ("capsule", "cylinder"):
                     size = np.array([size[0], size[1] / 2])
-                turn = numbers(quaternion(own.pose[:3, :3]))
-                text = f'type="{shape.kind}" size="{numbers(size)}" pos="{numbers(own.pose[:3, 3])}" quat="{turn}"'
-                self._name(own.body, text)
+                turn = numbers(quaternion(placed.pose[:3, :3]))
+                text = f'type="{shape.kind}" size="{numbers(size)}" pos="{numbers(placed.pose[:3, 3])}" quat="{turn}"'
+                self._name(placed.body, text)
             if pair.ground is not None:
                 normal = np.array(pair.ground.normal)
                 at = numbers(pair.ground.offset * normal)
@@ -186,7 +186,7 @@ class Subject:
     def times(self) -> tuple[float, float, int]:
         """Microseconds a step of a world of pysim and of MuJoCo, and contact points of MuJoCo."""
         q, v = self.starts()
-        own = ConvexWorlds(self.scene, q, v, STEP)
+        worlds = ConvexWorlds(self.scene, q, v, STEP)
         mj = self.mujoco_model()
         data = mujoco.MjData(mj)
         data.qpos, data.qfrc_applied[:2] = (
@@ -209,13 +209,13 @@ class Subject:
             found, _ = mujoco.rollout.rollout(mj, data, starts, nstep=self.steps, **control)
             starts = found[:, -1]
         if self.settle:
-            own.step(self.settle)
+            worlds.step(self.settle)
         everyone = np.arange(self.worlds, dtype=np.int32)
-        saved = own.engine.save(everyone)
+        saved = worlds.engine.save(everyone)
 
         def mine() -> None:
-            own.engine.load(saved, everyone)
-            own.step(self.steps)
+            worlds.engine.load(saved, everyone)
+            worlds.step(self.steps)
 
         def theirs() -> object:
             return mujoco.rollout.rollout(mj, data, starts, nstep=self.steps, **control)

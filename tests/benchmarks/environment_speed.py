@@ -227,32 +227,32 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20)
-    given = parser.parse_args()
-    mjcf = go1_mjcf(given.folder)
+    options = parser.parse_args()
+    mjcf = go1_mjcf(options.folder)
     rng = np.random.default_rng(0)
-    actions = rng.uniform(-1, 1, (given.steps, given.worlds, 12))
+    actions = rng.uniform(-1, 1, (options.steps, options.worlds, 12))
     ways: dict[str, Mine | Peer] = {}
     for name, randomised in (("pysim", False), ("pysim, numbers drawn", True)):
-        path = scene_of(given.folder, mjcf, randomised=randomised)
+        path = scene_of(options.folder, mjcf, randomised=randomised)
         for precision, single in (("double", False), ("single", True)):
-            mine = Mine(path, given.worlds, given.threads, single=single)
+            mine = Mine(path, options.worlds, options.threads, single=single)
             ways[f"{name}, {precision} precision"] = mine
     for solver in ("converged", "file"):
-        ways[f"mujoco.batch, {solver}"] = Peer(mjcf, given.worlds, given.threads, solver)
+        ways[f"mujoco.batch, {solver}"] = Peer(mjcf, options.worlds, options.threads, solver)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-    for _ in range(given.rounds + 1):  # the first one settles
-        for name, own in ways.items():
-            begin, physics = time.perf_counter(), own.physics
+    for _ in range(options.rounds + 1):  # the first one settles
+        for name, environment in ways.items():
+            begin, physics = time.perf_counter(), environment.physics
             for action in actions:
-                own.step(action)
+                environment.step(action)
             total = time.perf_counter() - begin
-            times[name].append((total, own.physics - physics))
-    print_line(f"{_engine.isa()}, {given.worlds} worlds, {given.threads} threads")
+            times[name].append((total, environment.physics - physics))
+    print_line(f"{_engine.isa()}, {options.worlds} worlds, {options.threads} threads")
     print_line(
         "| | control steps/s | physics alone | tables | × mujoco.batch, converged |\n|---|---|---|---|---|"
     )
-    made = given.steps * given.worlds
-    seconds = {name: np.median(own[1:], axis=0) for name, own in times.items()}
+    made = options.steps * options.worlds
+    seconds = {name: np.median(environment[1:], axis=0) for name, environment in times.items()}
     base = seconds["mujoco.batch, converged"][0]
     for name, (total, physics) in seconds.items():
         cells = f"{made / total:,.0f} | {made / physics:,.0f} | {total / physics - 1:.0%} | {base / total:.2f}"

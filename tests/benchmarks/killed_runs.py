@@ -131,18 +131,18 @@ def whole_run(case: Case, output: Path) -> Whole:
 
 def timed(scene: pysim.Scene, output: Path) -> list[Tick]:
     """Run a scene into a file; return when its segments ended."""
-    tick, found = Clock.tick, []
+    tick, ticks = Clock.tick, []
 
     def noted(own: Clock, now: float, steps: int) -> None:
         tick(own, now, steps)
-        found.append((time.process_time(), now))
+        ticks.append((time.process_time(), now))
 
     Clock.tick = noted  # type: ignore[method-assign, assignment]
     try:
         pysim.simulate(scene, output, overwrite=True)
     finally:
         Clock.tick = tick  # type: ignore[method-assign]
-    return [Tick(spent - found[0][0], now) for spent, now in found]
+    return [Tick(spent - ticks[0][0], now) for spent, now in ticks]
 
 
 def killed(whole: Whole, output: Path, draw: random.Random, *, stops: bool) -> str:
@@ -162,10 +162,12 @@ def main(kills: int, stops: int) -> int:
     """Kill and stop runs of all scenes in turn; return the number of those that differ."""
     warnings.simplefilter("ignore")
     draw, folder = random.Random(0), Path(tempfile.mkdtemp())
-    wholes = [whole_run(case, folder / f"whole_{k}.h5") for k, case in enumerate(cases(folder))]
-    counts: dict[str, Counter[str]] = {whole.case.kind: Counter() for whole in wholes}
+    undisturbed = [
+        whole_run(case, folder / f"whole_{k}.h5") for k, case in enumerate(cases(folder))
+    ]
+    counts: dict[str, Counter[str]] = {whole.case.kind: Counter() for whole in undisturbed}
     for k in range(kills + stops):
-        whole, output = wholes[k % len(wholes)], folder / "killed.h5"
+        whole, output = undisturbed[k % len(undisturbed)], folder / "killed.h5"
         count = counts[whole.case.kind]
         count["stops" if k >= kills else "kills"] += 1
         count[killed(whole, output, draw, stops=k >= kills)] += 1
@@ -175,7 +177,7 @@ def main(kills: int, stops: int) -> int:
             sys.stdout.write(f"{whole.case.path.stem}: {found} differ\n")
     heads = "kind of run", "kills", "stops", "no checkpoint", "after the end", "differ"
     sys.stdout.write(LINE.format(*heads))
-    counts[f"all {len(wholes)} scenes"] = sum(counts.values(), Counter())
+    counts[f"all {len(undisturbed)} scenes"] = sum(counts.values(), Counter())
     columns = "kills", "stops", "before", "after the end", "differ"
     for kind, count in counts.items():
         sys.stdout.write(LINE.format(kind, *(count[name] for name in columns)))

@@ -117,31 +117,31 @@ class _Outcome:
 
 
 def kill_and_continue(
-    sweep: _Sweep, whole: dict[str, bytes], wall: float, kills: int, rng: np.random.Generator
+    sweep: _Sweep, expected: dict[str, bytes], wall: float, kills: int, rng: np.random.Generator
 ) -> _Outcome:
     """Kill a sweep at random moments, each time after it has been continued, and then let it end."""
-    found, missing = _Outcome(), sweep.worlds
+    outcome, missing = _Outcome(), sweep.worlds
     for _ in range(kills):
         if not sweep.killed(rng.uniform(0.0, 1.5 * wall / kills)):
             break
         left = sweep.missing()
-        found.kills += 1
-        found.while_written += sweep.begun()
-        found.again += max(0, left - missing)
+        outcome.kills += 1
+        outcome.while_written += sweep.begun()
+        outcome.again += max(0, left - missing)
         missing = left
     left = sweep.missing()
-    found.again += max(0, left - missing) + abs(sweep.finish() - left)
-    found.different += data_of(sweep.path) != whole
-    return found
+    outcome.again += max(0, left - missing) + abs(sweep.finish() - left)
+    outcome.different += data_of(sweep.path) != expected
+    return outcome
 
 
 def lose_workers(
-    worlds: int, whole: dict[str, bytes], path: Path, kills: int, rng: np.random.Generator
+    worlds: int, expected: dict[str, bytes], path: Path, kills: int, rng: np.random.Generator
 ) -> _Outcome:
     """Run the sweep on a cluster of four processes and kill some, one after the other, at random moments."""
     from distributed import Client, LocalCluster
 
-    found = _Outcome()
+    outcome = _Outcome()
     with (
         LocalCluster(
             n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", processes=True
@@ -154,14 +154,14 @@ def lose_workers(
             computed.append(update)
             if len(computed) <= kills and update.done < update.worlds:
                 victim = int(rng.choice([*client.run(os.getpid).values()]))
-                found.kills += 1
+                outcome.kills += 1
                 delay = rng.uniform(0.0, 1.0)
                 threading.Timer(delay, os.kill, (victim, signal.SIGKILL)).start()
 
         pysim.sweep(CARS, None, worlds, output=path, scheduler=client, progress=kill).close()
-    found.again = computed[-1].computed - worlds
-    found.different = int(data_of(path) != whole)
-    return found
+    outcome.again = computed[-1].computed - worlds
+    outcome.different = int(data_of(path) != expected)
+    return outcome
 
 
 def main() -> None:
@@ -172,34 +172,34 @@ def main() -> None:
     parser.add_argument("--small-kills", type=int, default=48)
     parser.add_argument("--cluster-kills", type=int, default=2)
     parser.add_argument("--seed", type=int, default=None)
-    given = parser.parse_args()
-    rng = np.random.default_rng(given.seed)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
     print_line(LINE.format("", "kills", "writing", "again, lost", "differ"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        many = _Sweep(given.worlds, 256, folder / "whole.nc", {})
+        many = _Sweep(options.worlds, 256, folder / "whole.nc", {})
         begin = time.perf_counter()
         many.finish()
         wall = time.perf_counter() - begin
-        print_line(f"{given.worlds} quarter cars, undisturbed: {wall:.0f} s")
-        whole = data_of(many.path)
+        print_line(f"{options.worlds} quarter cars, undisturbed: {wall:.0f} s")
+        expected = data_of(many.path)
         many.path = folder / "killed.nc"
-        outcome = kill_and_continue(many, whole, wall, given.kills, rng)
-        outcome.print(f"{given.worlds} quarter cars, whole process group killed")
-        if given.cluster_kills:
+        outcome = kill_and_continue(many, expected, wall, options.kills, rng)
+        outcome.print(f"{options.worlds} quarter cars, whole process group killed")
+        if options.cluster_kills:
             outcome = lose_workers(
-                given.worlds, whole, folder / "cluster.nc", given.cluster_kills, rng
+                options.worlds, expected, folder / "cluster.nc", options.cluster_kills, rng
             )
-            outcome.print(f"{given.worlds} quarter cars on {WORKERS} workers, some killed")
+            outcome.print(f"{options.worlds} quarter cars on {WORKERS} workers, some killed")
         few = _Sweep(SMALL, SMALL_PIECE, folder / "small.nc", SHORT)
         with few.start() as process:
             begin = time.perf_counter()
             process.wait()
         wall = time.perf_counter() - begin
-        whole, total = data_of(few.path), _Outcome()
-        while total.kills < given.small_kills:
+        expected, total = data_of(few.path), _Outcome()
+        while total.kills < options.small_kills:
             few.path = folder / f"small {total.kills}.nc"
-            some = kill_and_continue(few, whole, wall, 4, rng)
+            some = kill_and_continue(few, expected, wall, 4, rng)
             for key, count in vars(some).items():
                 setattr(total, key, getattr(total, key) + count)
         total.print(f"{SMALL} quarter cars in pieces of {SMALL_PIECE}, killed up to 4 times each")

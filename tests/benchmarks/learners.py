@@ -49,18 +49,18 @@ class Watched(Environment):
     def __init__(self, name: str, steps: float, path: Path, n: int, **options: Any) -> None:
         super().__init__(path, n, **options)
         self._learner, self._of_row = name, steps / ROWS
-        self._made, self._seen_rewards = 0, list[float]()
+        self._steps, self._seen_rewards = 0, list[float]()
         self._begin = time.process_time()
 
     def step(self, actions: ArrayLike) -> Transition:
         """Make a control step, and print a row if it is time."""
         found = super().step(actions)
         self._seen_rewards.append(float(found.reward.mean()))
-        before, self._made = self._made, self._made + len(self)
-        if int(before / self._of_row) < int(self._made / self._of_row):
+        before, self._steps = self._steps, self._steps + len(self)
+        if int(before / self._of_row) < int(self._steps / self._of_row):
             spent = time.process_time() - self._begin
             reward = np.mean(self._seen_rewards)
-            numbers = f"{self._made / 1e6:.2f} | {spent:.1f} | {1e6 * spent / self._made:.1f}"
+            numbers = f"{self._steps / 1e6:.2f} | {spent:.1f} | {1e6 * spent / self._steps:.1f}"
             print_line(f"| {self._learner} | {numbers} | {reward:.3f} |")
             self._seen_rewards.clear()
         return found
@@ -91,8 +91,8 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--double", action="store_true", help="step worlds in double precision")
-    given = parser.parse_args()
-    steps, seed = given.steps, given.seed
+    options = parser.parse_args()
+    steps, seed = options.steps, options.seed
     own_ppo = run_path(str(ROOT / "docs/examples/ppo.py"))["learn"]
     ways: dict[str, Callable[[Environment], object]] = {
         "rsl_rl, mirror images": lambda own: learn_by_rsl_rl(own, steps, seed, mirrored=True),
@@ -100,14 +100,18 @@ def main() -> None:
         "stable-baselines3": lambda own: learn_by_stable_baselines(own, steps, seed),
         "docs/examples/ppo.py": lambda own: own_ppo(own, steps, seed),
     }
-    if Environment(given.scene, 1).mirror is None:
+    if Environment(options.scene, 1).mirror is None:
         del ways["rsl_rl, mirror images"]
     torch.set_num_threads(1)
     print_line(
         "| learner | million control steps | s | µs a step | reward |\n|---|---|---|---|---|"
     )
     for name, way in ways.items():
-        way(Watched(name, steps, given.scene, given.worlds, seed=seed, single=not given.double))
+        way(
+            Watched(
+                name, steps, options.scene, options.worlds, seed=seed, single=not options.double
+            )
+        )
 
 
 if __name__ == "__main__":

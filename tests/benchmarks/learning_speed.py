@@ -98,31 +98,31 @@ def peer_share(
     return own
 
 
-def measure_wall_time(mjcf: str, path: Path, given: argparse.Namespace) -> None:
+def measure_wall_time(mjcf: str, path: Path, options: argparse.Namespace) -> None:
     """Print the wall times of learning in several processes."""
-    mine = f"pysim, {'double' if given.double else 'single'} precision"
+    mine = f"pysim, {'double' if options.double else 'single'} precision"
     make: dict[str, Any] = {
-        mine: partial(Environment, path, seed=1, single=not given.double),
+        mine: partial(Environment, path, seed=1, single=not options.double),
         PEER: partial(peer_share, mjcf, path),
     }
     learners = {
-        name: ParallelLearner(own, given.worlds, processes=given.processes, seed=given.seed)
+        name: ParallelLearner(own, options.worlds, processes=options.processes, seed=options.seed)
         for name, own in make.items()
     }
     print_line(
-        f"{_engine.isa()}, {given.worlds} worlds, {given.processes} processes; s of wall time"
+        f"{_engine.isa()}, {options.worlds} worlds, {options.processes} processes; s of wall time"
     )
     print_line("| | million control steps | wall time | share | reward |\n|---|---|---|---|---|")
     seconds = dict.fromkeys(learners, 0.0)
     steps = 0
-    while steps < given.steps:
+    while steps < options.steps:
         found = {}
         for name, own in learners.items():
             begin = time.perf_counter()
             found[name] = next(own.iterations(1))
             seconds[name] += time.perf_counter() - begin
         before, steps = steps, found[PEER].steps
-        if int(10 * before / given.steps) < int(10 * steps / given.steps):
+        if int(10 * before / options.steps) < int(10 * steps / options.steps):
             for name, progress in found.items():
                 share = seconds[name] / seconds[PEER]
                 numbers = f"{steps / 1e6:.2f} | {seconds[name]:.1f} | {share:.2f}"
@@ -133,13 +133,13 @@ class Timed:
     """Processor time of learning, by what takes it.
 
     Args:
-        own: the worlds, whose `physics` counts the processor time of the physics [s].
+        timed_worlds: the worlds, whose `physics` counts the processor time of the physics [s].
         environment: the same, as a learner reads them.
         seed: of the network and the actions.
     """
 
-    def __init__(self, own: Mine | Peer, environment: Any, seed: int) -> None:
-        self.own, self.environment, self.total = own, 0.0, 0.0
+    def __init__(self, timed_worlds: Mine | Peer, environment: Any, seed: int) -> None:
+        self.timed_worlds, self.environment, self.total = timed_worlds, 0.0, 0.0
         self.learner = Learner(environment, seed=seed)
         self._random = torch.get_rng_state()
         worlds: Any = self.learner._worlds
@@ -152,7 +152,7 @@ class Timed:
             return found
 
         worlds.step = timed
-        own.physics = 0.0
+        timed_worlds.physics = 0.0
 
     def iterate(self) -> Progress:
         """Make an iteration, with random numbers as if this learner were the only one."""
@@ -165,7 +165,7 @@ class Timed:
 
     def seconds(self) -> Array:
         """Return the times of physics, tables and network so far [s]."""
-        physics = self.own.physics
+        physics = self.timed_worlds.physics
         return np.array([physics, self.environment - physics, self.total - self.environment])
 
 
@@ -179,30 +179,30 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--double", action="store_true", help="step worlds in double precision")
     parser.add_argument("--processes", type=int, default=1)
-    given = parser.parse_args()
-    mjcf = go1_mjcf(given.folder)
-    path = scene_of(given.folder, mjcf, randomised=False)
-    if given.processes > 1:
-        measure_wall_time(mjcf, path, given)
+    options = parser.parse_args()
+    mjcf = go1_mjcf(options.folder)
+    path = scene_of(options.folder, mjcf, randomised=False)
+    if options.processes > 1:
+        measure_wall_time(mjcf, path, options)
         return
-    mine = Mine(path, given.worlds, 1, single=not given.double, clock=time.process_time)
-    peer = PeerEnvironment(mjcf, given.worlds, "converged", Environment(path, 1))
+    mine = Mine(path, options.worlds, 1, single=not options.double, clock=time.process_time)
+    peer = PeerEnvironment(mjcf, options.worlds, "converged", Environment(path, 1))
     learners = {
-        f"pysim, {'double' if given.double else 'single'} precision": Timed(
-            mine, mine.environment, given.seed
+        f"pysim, {'double' if options.double else 'single'} precision": Timed(
+            mine, mine.environment, options.seed
         ),
-        PEER: Timed(peer, peer, given.seed),
+        PEER: Timed(peer, peer, options.seed),
     }
-    print_line(f"{_engine.isa()}, {given.worlds} worlds, one thread; s of processor time")
+    print_line(f"{_engine.isa()}, {options.worlds} worlds, one thread; s of processor time")
     names = " | ".join(PARTS)
     print_line(
         f"| | million control steps | {names} | together | share | reward |\n|---|---|---|---|---|---|---|---|"
     )
     steps = 0
-    while steps < given.steps:
+    while steps < options.steps:
         found = {name: own.iterate() for name, own in learners.items()}
         before, steps = steps, next(iter(found.values())).steps
-        if int(10 * before / given.steps) < int(10 * steps / given.steps):
+        if int(10 * before / options.steps) < int(10 * steps / options.steps):
             whole = learners[PEER].seconds().sum()
             for name, own in learners.items():
                 seconds = own.seconds()

@@ -81,8 +81,8 @@ def main(robots: tuple[str, ...], long_chain: str, peak: float) -> None:
 def rows(name: str, what: str, peak: float) -> None:
     """One algorithm on one robot."""
     mine, theirs = ROWS[what]
-    one = Pair(name, 1)
-    n = max(16, CACHE // result_of(one, mine).nbytes // 16 * 16)
+    single_state = Pair(name, 1)
+    n = max(16, CACHE // result_of(single_state, mine).nbytes // 16 * 16)
     pair, single = Pair(name, n), Pair(name, n)
     single.q, single.v, single.x = (a.astype(np.float32) for a in (pair.q, pair.v, pair.x))
     out, out32 = result_of(pair, mine), result_of(single, mine)
@@ -96,7 +96,9 @@ def rows(name: str, what: str, peak: float) -> None:
         }
     )
     ns = {key: 1e9 * value / n for key, value in times.items()}
-    count = operations.counts(one.model, one.q[0], one.v[0], one.x[0]).get(what)
+    count = operations.counts(
+        single_state.model, single_state.q[0], single_state.v[0], single_state.x[0]
+    ).get(what)
     share = None if count is None else count / (1e-9 * ns["double"]) / peak
     stores = f"a loop of calls, {n} states; a copy takes {ns['stores'] / ns['double']:.0%}"
     row(name, what, ns["double"], ns["peer"], stores, share)

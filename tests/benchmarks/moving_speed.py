@@ -175,31 +175,31 @@ class Measured:
         self.heights.append(height)
 
 
-def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.Namespace) -> str:
+def measure(robot: MovingRobot, amplitude: float, step: float, options: argparse.Namespace) -> str:
     """Return a row of the table."""
     model = mujoco.MjModel.from_xml_string(robot.mjcf)
     free = [k for k in range(model.njnt) if model.jnt_type[k] == int(mujoco.mjtJoint.mjJNT_FREE)]
     height = int(model.jnt_qposadr[free[0]]) + 2
-    scene = scene_of(robot, step, given.folder)
-    number = given.worlds
+    scene = scene_of(robot, step, options.folder)
+    number = options.worlds
     mine, single = Mine(scene, number, height), Mine(scene, number, height, np.float32)
     worlds: dict[str, Mine | Peer | Motrix] = {"pysim": mine, "single": single}
-    if not given.alone:
+    if not options.alone:
         worlds |= {solver: Peer(robot, number, step, solver, height) for solver in SOLVERS}
-    if given.motrix:
-        worlds["motrix"] = Motrix(robot, number, step, height, given.folder)
-    found = {name: Measured() for name in worlds}
+    if options.motrix:
+        worlds["motrix"] = Motrix(robot, number, step, height, options.folder)
+    measured = {name: Measured() for name in worlds}
     rng = np.random.default_rng(0)
-    for _ in range(given.rounds + 1):  # the first one settles
-        commands = robot.commands(rng, amplitude, (number, given.commands))
+    for _ in range(options.rounds + 1):  # the first one settles
+        commands = robot.commands(rng, amplitude, (number, options.commands))
         for name, own in worlds.items():
-            found[name].add(own, commands)
-        if len(found["pysim"].times) == 1:
+            measured[name].add(own, commands)
+        if len(measured["pysim"].times) == 1:
             before, lost = mine.counts(), mine.lost + single.lost
-    made = number * given.commands * round(HOLD / step)
-    us = {name: 1e6 * median(own.times[1:]) / made for name, own in found.items()}
-    z = {name: np.mean(own.heights[1:]) for name, own in found.items()}
-    iterations, repeated = (mine.counts() - before) / (made * given.rounds)
+    made = number * options.commands * round(HOLD / step)
+    us = {name: 1e6 * median(own.times[1:]) / made for name, own in measured.items()}
+    z = {name: np.mean(own.heights[1:]) for name, own in measured.items()}
+    iterations, repeated = (mine.counts() - before) / (made * options.rounds)
     peers = [f"{us[solver]:.2f}" if solver in us else "" for solver in (*SOLVERS, "motrix")]
     both = ("pysim", "single")
     ratios = [f"{us['converged'] / us[x]:.1f}" if "converged" in us else "" for x in both]
@@ -224,24 +224,24 @@ def main() -> None:
     parser.add_argument("--commands", type=int, default=COMMANDS, help="of a round")
     parser.add_argument("--alone", action="store_true", help="without MuJoCo")
     parser.add_argument("--motrix", action="store_true", help="beside MotrixSim, too")
-    given = parser.parse_args()
-    if given.motrix:
+    options = parser.parse_args()
+    if options.motrix:
         import motrixsim
 
         motrixsim.init_thread_pool(1)
-    if given.isa:
-        pysim.use_isa(given.isa)
+    if options.isa:
+        pysim.use_isa(options.isa)
     print_line(
-        f"{_engine.isa()}, mujoco {mujoco.__version__}; µs a step of a world, {given.worlds} worlds"
+        f"{_engine.isa()}, mujoco {mujoco.__version__}; µs a step of a world, {options.worlds} worlds"
     )
     print_line(HEAD)
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for robot in robots(given.folder):
-        if given.robots and robot.name not in given.robots:
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for robot in robots(options.folder):
+        if options.robots and robot.name not in options.robots:
             continue
-        for step in given.steps:
+        for step in options.steps:
             for amplitude in robot.amplitudes:
-                print_line(measure(robot, amplitude, 1e-3 * step, given))
+                print_line(measure(robot, amplitude, 1e-3 * step, options))
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def _cable(elements: int, *, modified: bool) -> tuple[Run, float]:
         physicsBendingStiffness=EI,
         physicsAxialStiffness=STIFF * EI / L**2,
     )
-    made = beams.GenerateBeamElementsAlongLine(
+    beam = beams.GenerateBeamElementsAlongLine(
         system,
         [0, 0, 0],
         [L, 0, 0],
@@ -125,7 +125,7 @@ def _cable(elements: int, *, modified: bool) -> tuple[Run, float]:
     )
     sensor = system.AddSensor(
         items.SensorNode(
-            nodeNumber=made["nodes"][-1],
+            nodeNumber=beam["nodes"][-1],
             storeInternal=True,
             outputVariableType=exudyn.OutputVariableType.Position,
         )

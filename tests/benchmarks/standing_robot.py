@@ -72,18 +72,18 @@ def posture(model: pysim.Model, q: Array) -> Array:
 
 def standing_rows(n: int = 256) -> None:
     """Accelerations and their derivatives, µs a state."""
-    both = Standing(n)
-    state = both.model, both.q, both.v, both.tau
-    ties = both.contacts, both.memory
+    robot = Standing(n)
+    state = robot.model, robot.q, robot.v, robot.tau
+    ties = robot.contacts, robot.memory
     out = constrained_aba_derivatives(*state)
     times = take_turns(
         {
             "a": lambda: constrained_aba(*state),
             "slopes": lambda: constrained_aba_derivatives(*state, out=out),
             "peer's a": lambda: [
-                pin.constraintDynamics(both.peer, both.data, *one, *ties) for one in both.states
+                pin.constraintDynamics(robot.peer, robot.data, *one, *ties) for one in robot.states
             ],
-            "peer's slopes": lambda: [both.peers(k) for k in range(n)],
+            "peer's slopes": lambda: [robot.peers(k) for k in range(n)],
         }
     )
     us = {key: 1e6 * value / n for key, value in times.items()}

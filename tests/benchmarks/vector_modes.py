@@ -38,17 +38,17 @@ SECONDS = 0.2  # of a round of a way, about
 def ways_of(worlds: int) -> dict[str, Callable[[], Any]]:
     """Return what makes the vector environment of each way."""
     gym = partial(gymnasium.make_vec, "CartPole-v1", worlds)
-    found: dict[str, Callable[[], Any]] = {
+    ways: dict[str, Callable[[], Any]] = {
         "pysim": partial(pysim.gym.make_vec, SCENE, worlds),
         "pysim, single precision": partial(pysim.gym.make_vec, SCENE, worlds, single=True),
         "pysim, two threads": partial(pysim.gym.make_vec, SCENE, worlds, threads=2),
         "vector_entry_point": partial(gym, vectorization_mode="vector_entry_point"),
     }
     if worlds <= MOST_SYNC:
-        found["Sync"] = partial(gym, vectorization_mode="sync")
+        ways["Sync"] = partial(gym, vectorization_mode="sync")
     if worlds <= MOST_ASYNC:
-        found["Async"] = partial(gym, vectorization_mode="async")
-    return found
+        ways["Async"] = partial(gym, vectorization_mode="async")
+    return ways
 
 
 def steps_of(own: Any, actions: list[Any]) -> Callable[[], object]:
@@ -64,11 +64,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="cart-poles beside Gymnasium's vector modes")
     parser.add_argument("--worlds", nargs="+", type=int, default=[64, 1024, 16384])
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    options = parser.parse_args()
     print_line(f"{_engine.isa()}, gymnasium {gymnasium.__version__}; control steps/s\n")
     print_line("| worlds | way | control steps/s | a call |\n|---|---|---|---|")
     rng = np.random.default_rng(0)
-    for worlds in given.worlds:
+    for worlds in options.worlds:
         discrete = [rng.integers(0, 2, worlds) for _ in range(DRAWN)]
         forces = [rng.uniform(-1, 1, (worlds, 1)).astype(np.float32) for _ in range(DRAWN)]
         environments = {name: make() for name, make in ways_of(worlds).items()}
@@ -78,7 +78,7 @@ def main() -> None:
         }
         clock = time.perf_counter
         for name, took in take_turns(
-            turns, rounds=given.rounds, budget=SECONDS, clock=clock
+            turns, rounds=options.rounds, budget=SECONDS, clock=clock
         ).items():
             environments[name].close()
             print_line(f"| {worlds} | {name} | {worlds / took:,.0f} | {1e6 * took:,.0f} µs |")

@@ -152,13 +152,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="policies of Go1 in its environment and in MuJoCo")
     parser.add_argument("policies", nargs="+")
     parser.add_argument("--episodes", type=int, default=100)
-    given = parser.parse_args()
+    options = parser.parse_args()
     kinds: tuple[tuple[float | str, int], ...] = (
         ("uniform(2, 6)", 1234),
         ("uniform(2, 6)", 4321),
         (5.0, 1234),
     )
-    for path in given.policies:
+    for path in options.policies:
         arrays = read_network(path)
         print_line(f"{path}\n\n| command | mean speeds in MuJoCo | share | least height |")
         print_line("|---|---|---|---|")
@@ -168,10 +168,10 @@ def main() -> None:
             numbers = ", ".join(f"{x:.2f}" for x in speeds)
             print_line(f"| {command} | {numbers} | {share:.0%} | {least:.2f} m |")
         for every, seed in kinds:
-            error, falls = in_environment(arrays, given.episodes, every, seed)
+            error, falls = in_environment(arrays, options.episodes, every, seed)
             text = f"mean velocity error {error:.3f} m/s, {falls} falls"
             print_line(
-                f"{given.episodes} episodes of seed {seed}, commands every {every} s: {text}"
+                f"{options.episodes} episodes of seed {seed}, commands every {every} s: {text}"
             )
 
 

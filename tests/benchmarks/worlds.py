@@ -125,9 +125,9 @@ def differing(folder: Path, rounds: int) -> None:
         factors = rng.uniform(0.9, 1.1, MANY)
         alike = [name, name.replace(".gain", ".bias")]  # of a servo
         for path_of_number in dict.fromkeys(alike):
-            own = parameters[path_of_number]
-            own *= factors.reshape(MANY, *[1] * (own.ndim - 1))
-            drawn[path_of_number] = own.copy()
+            numbers = parameters[path_of_number]
+            numbers *= factors.reshape(MANY, *[1] * (numbers.ndim - 1))
+            drawn[path_of_number] = numbers.copy()
     times: list[list[float]] = [[], []]
     for held in worlds:
         held.reset(keyframe="home")
@@ -150,8 +150,8 @@ def differing(folder: Path, rounds: int) -> None:
 
     def draw() -> None:
         others = rng.integers(0, MANY, len(few))
-        for name, own in drawn.items():
-            parameters[name][few] = own[others]
+        for name, numbers in drawn.items():
+            parameters[name][few] = numbers[others]
         parameters.accept()
 
     print_line(

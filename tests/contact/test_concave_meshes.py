@@ -290,7 +290,7 @@ def test_converted_scenes_keep_the_parts(tmp_path: Path) -> None:
 
 def shapes(scene: pysim.Scene) -> list[Any]:
     assert scene.contacts is not None
-    return [s.other for s in scene.contacts.shapes]
+    return [s.opposite for s in scene.contacts.shapes]
 
 
 URDF = """<robot name="r">

@@ -101,7 +101,7 @@ def compare_with_listed_pairs(scene: pysim.Scene, seed: int) -> None:
     assert contacts is not None
     assert len(contacts.shapes) > 4096
     poses = np.asarray(pysim.forward_kinematics(scene.model, scene.state.q))
-    places = [p.own.body for p in contacts.shapes], [p.other for p in contacts.shapes]
+    places = [p.moving.body for p in contacts.shapes], [p.opposite for p in contacts.shapes]
     near = [
         pair
         for pair, own, other in zip(contacts.shapes, *places, strict=True)

@@ -96,27 +96,27 @@ class Actuated:
 def agreement(path: Path, states: int = 10) -> dict[str, float]:
     """Return the largest relative differences of actuator forces and sensors over random states."""
     rng = np.random.default_rng(20260726)
-    own = Actuated(Path(path), rng)
-    m, data, scene = own.pair.m, own.pair.data, own.scene
+    actuated = Actuated(Path(path), rng)
+    m, data, scene = actuated.pair.m, actuated.pair.data, actuated.scene
     errors = {"actuators": 0.0, "sensors": 0.0}
     if scene.signals is None:
         return errors
     numbers = np.array(scene.signals.start)
     names = scene.signals.state_names
-    by_name = own.read_actuators()
+    by_name = actuated.read_actuators()
     for _ in range(states):
-        data.ctrl[:] = own.controls
+        data.ctrl[:] = actuated.controls
         data.act[:] = rng.uniform(-1, 1, m.na)
         for k, name in by_name.items():
             if m.actuator_actadr[k] >= 0:
                 numbers[names.index(f"{name}.activation")] = data.act[m.actuator_actadr[k]]
-        q, v = own.pair.random_state(rng)
-        T, _ = own.pair.velocity_map(q, v)
+        q, v = actuated.pair.random_state(rng)
+        T, _ = actuated.pair.velocity_map(q, v)
         tau = forces_of_actuators(scene, np.zeros(1), q[None], v[None], numbers[None])[0]
         expected = data.qfrc_actuator - data.qfrc_gravcomp * _gravcomp(m)
         errors["actuators"] = max(errors["actuators"], relative(T.T @ tau, expected))
         readings = signals_of_states(scene, np.zeros(1), q[None], v[None], numbers[None])[0]
-        errors["sensors"] = max(errors["sensors"], _sensor_error(own, readings))
+        errors["sensors"] = max(errors["sensors"], _sensor_error(actuated, readings))
     return errors
 
 
@@ -125,17 +125,17 @@ def _gravcomp(m: mujoco.MjModel) -> np.ndarray:
     return np.array([bool(m.jnt_actgravcomp[j]) for j in m.dof_jntid], float)
 
 
-def _sensor_error(own: Actuated, readings: np.ndarray) -> float:
+def _sensor_error(actuated: Actuated, readings: np.ndarray) -> float:
     """Return the largest relative difference of the sensors that both have."""
-    m, data, signals = own.pair.m, own.pair.data, own.scene.signals
+    m, data, signals = actuated.pair.m, actuated.pair.data, actuated.scene.signals
     assert signals is not None
     columns = {signal.name: signal for signal in signals.recorded}
     worst = 0.0
     for k in range(m.nsensor):
         kind = mujoco.mjtSensor(int(m.sensor_type[k])).name.partition("_")[2]
-        name = own.reference.name("SENSOR", k)
+        name = actuated.reference.name("SENSOR", k)
         full = f"{name}.{SUMMED[kind]}" if kind in SUMMED else name
-        if full not in columns or (kind == "ACCELEROMETER" and not own.is_smooth):
+        if full not in columns or (kind == "ACCELEROMETER" and not actuated.is_smooth):
             continue
         column = columns[full]
         found = readings[column.first : column.first + column.size]

@@ -60,7 +60,7 @@ class Pair:
         """Return T and ċ: v = T v_mujoco and v̇ = T v̇_mujoco + ċ, as a free joint's linear velocity is in the body."""
         T, rate = np.zeros((self.m.nv, self.m.nv)), np.zeros(self.m.nv)
         for k, name in enumerate(self.reference.joints):
-            first, own = int(self.m.jnt_dofadr[k]), self.at_v[name]
+            first, place = int(self.m.jnt_dofadr[k]), self.at_v[name]
             free = self.m.jnt_type[k] == mujoco.mjtJoint.mjJNT_FREE
             count = FREE_VELOCITIES if free else self.m.dof_jntid.tolist().count(k)
             block = np.eye(count)
@@ -69,8 +69,8 @@ class Pair:
                 at = int(self.m.jnt_qposadr[k])
                 mujoco.mju_quat2Mat(R, self.data.qpos[at + 3 : at + 7])
                 block[:3, :3] = R.reshape(3, 3).T
-                rate[own : own + 3] = -np.cross(v[own + 3 : own + 6], v[own : own + 3])
-            T[own : own + count, first : first + count] = block
+                rate[place : place + 3] = -np.cross(v[place + 3 : place + 6], v[place : place + 3])
+            T[place : place + count, first : first + count] = block
         return T, rate
 
 

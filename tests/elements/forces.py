@@ -147,7 +147,7 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
         "pair": {"damping": 0.4},
         "between": {"damping": symmetric(rng, 0.3)},
     }
-    own = tuple(
+    forces = tuple(
         replace(force, parameters={**force.parameters, **dampers.get(force.name, {})})
         for force in spec.forces
     )
@@ -159,7 +159,7 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
             "friction", "stribeck_friction", coordinates=(f"{turning}.wx",), parameters=friction
         ),
     )
-    return replace(spec, forces=(*own, *others))
+    return replace(spec, forces=(*forces, *others))
 
 
 def mechanism(rng: np.random.Generator, shape: str) -> ModelSpec:

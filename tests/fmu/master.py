@@ -101,8 +101,8 @@ class Equation:
         self.has_slopes = f'{flag}="true"' in text
         inputs = [x for x in self.description.modelVariables if x.causality == "input"]
         outputs = [own.variable for own in self.description.outputs]
-        self.known = [own.derivative.valueReference for own in self.rates_of]
-        self.given = [own.valueReference for own in inputs]
+        self.state_references = [own.derivative.valueReference for own in self.rates_of]
+        self.input_references = [own.valueReference for own in inputs]
         self.unknown = [own.valueReference for own in (*self.rates_of, *outputs)]
         self.names = [
             own.variable.name for own in (*self.description.derivatives, *self.description.outputs)
@@ -120,13 +120,15 @@ class Equation:
         return np.array(x)
 
     def inputs(self) -> np.ndarray:
-        return self._get(self.given, self.sizes[0])
+        return self._get(self.input_references, self.sizes[0])
 
     def set(self, t: float, x: np.ndarray, u: np.ndarray | None = None) -> None:
         self.fmu.setTime(t)
         self.fmu.setContinuousStates((ctypes.c_double * self.count)(*x.tolist()), self.count)
         if u is not None and len(u):
-            (self.fmu.setReal if self.is_second else self.fmu.setFloat64)(self.given, u.tolist())
+            (self.fmu.setReal if self.is_second else self.fmu.setFloat64)(
+                self.input_references, u.tolist()
+            )
 
     def rates(self, t: float, x: np.ndarray) -> np.ndarray:
         self.set(t, x)
@@ -141,7 +143,7 @@ class Equation:
 
     def slopes(self, seed: np.ndarray) -> np.ndarray:
         """Slopes of the unknowns along a direction of states and inputs."""
-        own = self.unknown, [*self.known, *self.given], seed.tolist()
+        own = self.unknown, [*self.state_references, *self.input_references], seed.tolist()
         if self.is_second:
             return np.array(self.fmu.getDirectionalDerivative(*own))
         return np.array(self.fmu.getDirectionalDerivative(*own, nSensitivity=self.sizes[1]))

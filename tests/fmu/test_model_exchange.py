@@ -98,7 +98,7 @@ def test_indicators_change_as_the_gaps_of_contacts(tmp_path: Path) -> None:
     x[2] += 0.125  # the height of the first ball
     equation.set(0.0, x)
     change = equation.indicators() - before
-    grounded = [k for k, own in enumerate(scene.contacts.shapes) if own.other is None]
+    grounded = [k for k, own in enumerate(scene.contacts.shapes) if own.opposite is None]
     moved = [k for k in grounded if change[k] != 0]
     assert moved
     np.testing.assert_allclose(change[moved], 0.125, rtol=1e-9)

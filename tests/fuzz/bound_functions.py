@@ -47,7 +47,7 @@ FEW = {"steps", "every", "attempts"}  # many of these would take long
 
 def functions() -> dict[str, list[tuple[str, str, bool]]]:
     """Return the parameters of every function of the stub: name, annotation, and whether it may be left out."""
-    found = {}
+    by_function = {}
     for node in ast.parse(STUB.read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name not in LEFT_OUT:
             given = node.args
@@ -60,8 +60,8 @@ def functions() -> dict[str, list[tuple[str, str, bool]]]:
                 (a.arg, ast.unparse(a.annotation or ast.Constant("")), True)
                 for a in given.kwonlyargs
             ]
-            found[node.name] = parameters
-    return found
+            by_function[node.name] = parameters
+    return by_function
 
 
 def array(rng: np.random.Generator, name: str, scene: Any) -> Any:
@@ -104,30 +104,30 @@ def array(rng: np.random.Generator, name: str, scene: Any) -> Any:
     return laid_out(rng, made)
 
 
-def laid_out(rng: np.random.Generator, made: Any) -> Any:
+def laid_out(rng: np.random.Generator, array: Any) -> Any:
     """Return an array in another layout: reversed, in columns, strided, repeated, unaligned, read-only, or a list."""
     layout = rng.random()
-    if layout < 0.04 and made.ndim:
-        return made[::-1]
+    if layout < 0.04 and array.ndim:
+        return array[::-1]
     if layout < 0.08:
-        return np.asfortranarray(made)
-    if layout < 0.12 and made.ndim:
-        return np.repeat(made, 2, axis=-1)[..., ::2]
+        return np.asfortranarray(array)
+    if layout < 0.12 and array.ndim:
+        return np.repeat(array, 2, axis=-1)[..., ::2]
     if layout < 0.14:
-        return np.broadcast_to(made, (2, *made.shape))
-    if layout < 0.18 and made.dtype.kind == "f":
-        other = np.ndarray(made.shape, made.dtype, np.empty(made.nbytes + 1, "u1").data, 1)
-        other[...] = made
+        return np.broadcast_to(array, (2, *array.shape))
+    if layout < 0.18 and array.dtype.kind == "f":
+        other = np.ndarray(array.shape, array.dtype, np.empty(array.nbytes + 1, "u1").data, 1)
+        other[...] = array
         return other
     if layout < 0.22:
-        made.flags.writeable = False
-    return made.tolist() if layout > 0.96 else made
+        array.flags.writeable = False
+    return array.tolist() if layout > 0.96 else array
 
 
 def argument(rng: np.random.Generator, name: str, annotation: str, scene: Any) -> Any:
     """Return an argument of a parameter; a few are of any other kind."""
     if rng.random() < 0.04:
-        others = [
+        of_any_kind = [
             None,
             "",
             "x",
@@ -140,7 +140,7 @@ def argument(rng: np.random.Generator, name: str, annotation: str, scene: Any) -
             scene.actuation,
             rng.choice(EXTREME).item(),
         ]
-        return others[rng.integers(len(others))]
+        return of_any_kind[rng.integers(len(of_any_kind))]
     if "Sequence[Model]" in annotation:
         return [scene.model] * int(rng.choice([0, 1, 1, 1, 2, 5]))
     for word, value in (

@@ -19,25 +19,27 @@ TOKEN = re.compile(r"[\w.+\-]+|\s+|.", re.DOTALL)
 @st.composite
 def changed_bytes(draw: Any, corpus: list[bytes]) -> bytes:
     """Return a file with some bytes changed, removed, repeated or appended."""
-    made = bytearray(draw(st.sampled_from(corpus)))
+    mutated = bytearray(draw(st.sampled_from(corpus)))
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, max(len(made) - 1, 0)))
+        at = draw(st.integers(0, max(len(mutated) - 1, 0)))
         length = draw(st.sampled_from([1, 1, 1, 2, 4, 8, 64, 300]))
         kind = draw(st.sampled_from(["xor", "set", "cut", "remove", "repeat", "zeros", "ones"]))
-        end = min(at + length, len(made))
+        end = min(at + length, len(mutated))
         if kind == "xor":
-            made[at:end] = bytes(byte ^ draw(st.integers(1, 255)) for byte in made[at:end][:8])
+            mutated[at:end] = bytes(
+                byte ^ draw(st.integers(1, 255)) for byte in mutated[at:end][:8]
+            )
         elif kind == "set":
-            made[at:end] = draw(st.binary(min_size=0, max_size=8))
+            mutated[at:end] = draw(st.binary(min_size=0, max_size=8))
         elif kind == "cut":
-            del made[at:]
+            del mutated[at:]
         elif kind == "remove":
-            del made[at:end]
+            del mutated[at:end]
         elif kind == "repeat":
-            made[at:at] = made[at:end]
+            mutated[at:at] = mutated[at:end]
         else:
-            made[at:end] = (b"\0" if kind == "zeros" else b"\xff") * (end - at)
-    return bytes(made)
+            mutated[at:end] = (b"\0" if kind == "zeros" else b"\xff") * (end - at)
+    return bytes(mutated)
 
 
 @st.composite
@@ -88,9 +90,9 @@ VALUES: list[Any] = [
 @st.composite
 def changed_tables(draw: Any, corpus: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a document with some values replaced, removed, repeated or taken from elsewhere."""
-    made = copy.deepcopy(draw(st.sampled_from(corpus)))
+    mutated = copy.deepcopy(draw(st.sampled_from(corpus)))
     for _ in range(draw(st.integers(1, 3))):
-        places = list(_places(made))
+        places = list(_places(mutated))
         if not places:
             break
         owner, key = draw(st.sampled_from(places))
@@ -116,7 +118,7 @@ def changed_tables(draw: Any, corpus: list[dict[str, Any]]) -> dict[str, Any]:
             owner[key] = copy.deepcopy(value * 2)
         else:
             del owner[key]
-    return made
+    return mutated
 
 
 def _places(value: Any) -> Any:

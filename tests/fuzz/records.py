@@ -87,17 +87,17 @@ def layout(worlds: pysim.Worlds) -> list[tuple[str, np.dtype[Any], int]]:
 
 def places(worlds: pysim.Worlds, record: bytes) -> dict[str, tuple[np.dtype[Any], int, int]]:
     """Return type, offset and count of the numbers of the first world in its record, by part."""
-    found, at = {}, 0
+    by_part, at = {}, 0
     if worlds._records.python is not None:
         at = 8 + int.from_bytes(record[:8], "little")
     touching = 0
     for name, kind, most in layout(worlds):
         count = 6 * touching if name == "contacts" else most
-        found[name] = (kind, at, count)
+        by_part[name] = (kind, at, count)
         if name == "touching":
             touching = int(np.frombuffer(record, np.int64, 1, at)[0])
         at += count * kind.itemsize
-    return found
+    return by_part
 
 
 def changed(

@@ -90,7 +90,7 @@ def record(
 
 def recorded(items: Sequence[pytest.Item], switch: Switch, failures: Failures) -> dict[int, Notes]:
     """Return what `record` has found, in processes that share the files of tests."""
-    found: dict[int, Notes] = {}
+    notes_of: dict[int, Notes] = {}
     parts = [REPORT.with_suffix(f".{k}.json") for k in range(JOBS)]
     if not all(part.exists() for part in parts):
         paths = sorted({item.path for item in items})
@@ -101,8 +101,8 @@ def recorded(items: Sequence[pytest.Item], switch: Switch, failures: Failures) -
         for _ in parts:
             os.wait()
     for part in parts:
-        found |= {int(k): notes for k, notes in json.loads(part.read_text("utf-8")).items()}
-    return found
+        notes_of |= {int(k): notes for k, notes in json.loads(part.read_text("utf-8")).items()}
+    return notes_of
 
 
 def order(tests: list[tuple[float, int]], items: Sequence[pytest.Item]) -> list[int]:
@@ -143,10 +143,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     switch, failures = Switch(len(sites)), Failures()
     session.config.pluginmanager.register(failures)
     items = session.items[::EVERY]
-    found = recorded(items, switch, failures)
-    exempt = {mutant for _, _, _, mutants in found.values() for mutant in mutants}
+    notes_of = recorded(items, switch, failures)
+    exempt = {mutant for _, _, _, mutants in notes_of.values() for mutant in mutants}
     reached: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    for k, (passed, seconds, mutants, _) in found.items():
+    for k, (passed, seconds, mutants, _) in notes_of.items():
         for mutant in mutants if passed else []:
             reached[mutant].append((seconds, k))
 
@@ -161,7 +161,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
     for own in (k for k in wanted if k in reached):
         wait_below(JOBS)
-        tests = [(float(found[k][1]), items[k]) for k in order(reached[own], items)]
+        tests = [(float(notes_of[k][1]), items[k]) for k in order(reached[own], items)]
         running[in_child(lambda m=own, t=tests: attack(m, t, switch, failures))] = own  # type: ignore[misc]
     wait_below(1)
     report(sites, killed, reached)

@@ -195,8 +195,8 @@ class ContactStep:
                 n = np.array(pair.ground.normal) / np.linalg.norm(pair.ground.normal)
                 for i, p in enumerate(lowest_points(pair.shape, X_B, n)):
                     yield self._point((k, i), pair, p, n, pair.ground.offset - n @ p, lever)
-            elif pair.other is not None:
-                other = pair.other
+            elif pair.opposite is not None:
+                other = pair.opposite
                 X_A = other.pose if other.body < 0 else self.motion.X[other.body] @ other.pose
                 p, n, gap = nearest(other.shape, X_A, pair.shape, X_B)
                 lever = min(lever, ball_radius(other.shape))
@@ -210,16 +210,16 @@ class ContactStep:
         Deflections stay on the plane across the normal; those of two shapes keep their length.
         """
         J, turn = self.motion.point_jacobian(pair.body, p), np.eye(3)
-        if pair.other is not None and pair.other.body >= 0:
-            J_A = self.motion.point_jacobian(pair.other.body, p)
+        if pair.opposite is not None and pair.opposite.body >= 0:
+            J_A = self.motion.point_jacobian(pair.opposite.body, p)
             turn = Rotation.from_rotvec(self.h / 2 * (J + J_A)[3:] @ self.motion.v).as_matrix()
             J = J - J_A
         s, theta = (m.get(key, np.zeros(3)) for m in (self.memory.points, self.memory.turning))
         slid = key in self.memory.slid
-        if pair.other is not None and x <= 0:
+        if pair.opposite is not None and x <= 0:
             s, theta, slid = np.zeros(3), np.zeros(3), False
         flat = s - n @ s * n
-        if pair.other is not None and flat.any():
+        if pair.opposite is not None and flat.any():
             flat *= np.linalg.norm(s) / np.linalg.norm(flat)
         mu = pair.law.dynamic_friction if slid else pair.law.static_friction
         surface = np.array(pair.surface_velocity)

@@ -128,20 +128,20 @@ class FreeMotion:
             inside[joint.v : joint.v + joint.nv] = not joint.alone
         rate = np.where(inside, -np.linalg.solve(self.A, bias), 0.0)
         share = self._share()
-        found = self._rounds(rate, inside) if share > 0 else None
-        if found is not None:
-            free += h * share * (found - rate) * inside
-            self.shift = -(h**2) / 2 * share * found * inside
+        accelerations = self._rounds(rate, inside) if share > 0 else None
+        if accelerations is not None:
+            free += h * share * (accelerations - rate) * inside
+            self.shift = -(h**2) / 2 * share * accelerations * inside
         for joint in self.joints:
             if joint.alone or not joint.is_free:
                 continue
             linear, angular = slice(joint.v, joint.v + 3), slice(joint.v + 3, joint.v + 6)
-            if found is None:
+            if accelerations is None:
                 free[linear] += h * np.cross(v[angular], v[linear])
                 continue
             turn = Rotation.from_rotvec(h * free[angular] + self.shift[angular])
             at_start = free[linear] + h * np.cross(v[angular], v[linear])
-            begins, turned = free[linear] - h * found[linear], turn.apply(free[linear])
+            begins, turned = free[linear] - h * accelerations[linear], turn.apply(free[linear])
             self.shift[linear] = h / 2 * share * (begins - turned)
             free[linear] = at_start + share * (turned - at_start)
 

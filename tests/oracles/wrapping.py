@@ -26,7 +26,7 @@ def around_circle(
     a: Array, b: Array, r: float, side: Array | None
 ) -> tuple[float, float, float] | None:
     """Return the straight parts and the arc of the path from a to b (2,) around a circle; None where it is straight."""
-    found = []
+    candidates = []
     at_a, at_b = np.arctan2(a[1], a[0]), np.arctan2(b[1], b[0])
     tangents = np.arccos(r / np.linalg.norm(a)) + np.arccos(r / np.linalg.norm(b))
     straight = float(np.sqrt(a @ a - r * r)), float(np.sqrt(b @ b - r * r))
@@ -39,8 +39,8 @@ def around_circle(
         arc = max(
             float(r * (between - tangents)), 0.0
         )  # 0 where the straight line misses the circle
-        found.append((sum(straight) + arc if arc else -1.0, (*straight, arc)))
-    best = min(found)[1]
+        candidates.append((sum(straight) + arc if arc else -1.0, (*straight, arc)))
+    best = min(candidates)[1]
     return best if best[2] > 0 else None
 
 

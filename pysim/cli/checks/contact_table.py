@@ -64,7 +64,7 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
             f"{law.half_period / (1.0 if adaptive else scene.settings.step):.3g}",
             *([f"{law.rolling:.3g}, {law.spinning:.3g}"] if turning else []),
         )
-        sides = (shape.own, shape.other)
+        sides = (shape.moving, shape.opposite)
         mechanisms = [roots[x.body] if x is not None and x.body >= 0 else None for x in sides]
         key: tuple[object, ...] = (len(rows),) if full else (*mechanisms, *row[1:])
         rows.setdefault(key, []).append(row)
@@ -172,9 +172,14 @@ def print_overloads(scene: Scene, contacts: CompiledContacts) -> None:
     gravity = float(np.linalg.norm(scene.model.gravity))
     printed = set()
     for shape in contacts.shapes:
-        if shape.other is None or shape.other.body < 0 or not gravity or shape.pair in printed:
+        if (
+            shape.opposite is None
+            or shape.opposite.body < 0
+            or not gravity
+            or shape.pair in printed
+        ):
             continue
-        light, heavy = sorted((masses[shape.own.body], masses[shape.other.body]))
+        light, heavy = sorted((masses[shape.moving.body], masses[shape.opposite.body]))
         depth = shape.law.sink * (heavy / light) ** (1 / shape.law.exponent)
         if heavy < OVERLOAD * light or depth < DEFAULT_SINK:
             continue
@@ -191,7 +196,7 @@ def print_peaks(contacts: CompiledContacts) -> None:
     """Print the shapes with faces through which peaks of a terrain pass."""
     printed = set()
     for shape in contacts.shapes:
-        terrain = None if shape.other is None else shape.other.shape.field
+        terrain = None if shape.opposite is None else shape.opposite.shape.field
         own = shape.shape.primitive
         if not isinstance(terrain, HeightField) or own is None or not own.is_flat:
             continue
@@ -245,7 +250,7 @@ def _is_curved(pair: ShapePair) -> bool:
     return any(
         placed is not None
         and (placed.shape.primitive is None or not placed.shape.primitive.is_flat)
-        for placed in (pair.own, pair.other)
+        for placed in (pair.moving, pair.opposite)
     )
 
 

@@ -33,7 +33,7 @@ class DrivenCoordinate:
 
     place: CoordinatePlace
     actuators: list[int] = field(default_factory=list)
-    others: list[int] = field(default_factory=list)
+    unlimited: list[int] = field(default_factory=list)
 
 
 class ActingForces:
@@ -144,7 +144,7 @@ class ActingForces:
 
     def _pull(self, place: CoordinatePlace, node: int, *, is_limited: bool = True) -> None:
         own = self.driven.setdefault(place.v, DrivenCoordinate(place))
-        (own.actuators if is_limited else own.others).append(node)
+        (own.actuators if is_limited else own.unlimited).append(node)
 
     def _sum(self, nodes: Sequence[int]) -> Scalar:
         total = nodes[0]
@@ -156,7 +156,7 @@ class ActingForces:
         """Return the node of the force on each coordinate; the sum of the actuators' is within their limits."""
         found = {}
         for v, own in self.driven.items():
-            parts = list(own.others)
+            parts = list(own.unlimited)
             if own.actuators:
                 parts.append(self.limited_sum(own))
             found[v] = self._sum(parts).index

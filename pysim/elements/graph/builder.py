@@ -309,17 +309,18 @@ class GraphBuilder:
             for place in self.places.of[block.name, channel.name]
         )
 
-    def _has_places_of(self, other: CompiledSignals | None) -> bool:
+    def _has_places_of(self, signals: CompiledSignals | None) -> bool:
         """Return whether the states of a graph without held numbers have the same places here."""
-        if other is None or self.tape.recipes is not None:
+        if signals is None or self.tape.recipes is not None:
             return False
-        held = other.description.held + len(self.places.start) - self._states
+        held = signals.description.held + len(self.places.start) - self._states
         return (
             not held
-            and not other.periods
-            and other.description.states == self._coupled
-            and other.description.driven == self.driven
-            and list(other.description.ports) == list(self.ports)[: len(other.description.ports)]
+            and not signals.periods
+            and signals.description.states == self._coupled
+            and signals.description.driven == self.driven
+            and list(signals.description.ports)
+            == list(self.ports)[: len(signals.description.ports)]
         )
 
     def _slopes(

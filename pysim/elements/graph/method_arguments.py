@@ -120,17 +120,21 @@ class MethodArguments:
                 arguments[channel.name] = self._symbols.shaped(
                     self._places.held(block.name, channel.name)
                 )
-        kept = [channel.name for channel in memory_of(block.plugin)]
-        if kept and "memory" not in offered:
+        memory_names = [channel.name for channel in memory_of(block.plugin)]
+        if memory_names and "memory" not in offered:
             offered.append("memory")
-            if all(name in arguments for name in kept):
-                arguments["memory"] = SimpleNamespace(**{name: arguments[name] for name in kept})
+            if all(name in arguments for name in memory_names):
+                arguments["memory"] = SimpleNamespace(
+                    **{name: arguments[name] for name in memory_names}
+                )
         for name in wanted:
             if name not in offered:
                 problem = f"has the unknown argument {name!r}; choose among {', '.join(offered)}"
                 raise JointError(method_place(block.plugin, method), problem)
-            if name not in arguments and name in {*kept, "memory"}:
-                owned = ", ".join(repr(own) for own in kept) if name == "memory" else repr(name)
+            if name not in arguments and name in {*memory_names, "memory"}:
+                owned = (
+                    ", ".join(repr(own) for own in memory_names) if name == "memory" else repr(name)
+                )
                 problem = f"{block.label}: has the memory {owned}, which changes at instants"
                 raise SceneError(block.where, f"{problem}; give it a period [s]")
             if name not in arguments:

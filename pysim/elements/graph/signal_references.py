@@ -85,36 +85,36 @@ class SignalReferences:
         """
         name, _ = self.selected(name)
         block_of_signal, channel = (name, "") if name in self._blocks else _split(name)
-        other = self._blocks.get(block_of_signal)
-        if other is not None:
-            for part in kept_by(other.plugin):
+        source = self._blocks.get(block_of_signal)
+        if source is not None:
+            for part in kept_by(source.plugin):
                 if part.name == channel:
-                    return other, part
-        if other is None or other.kind in ("actuator", "force"):
+                    return source, part
+        if source is None or source.kind in ("actuator", "force"):
             hint = did_you_mean(name, self.known_names())
             problem = f"{block.label}: unknown signal {name!r}{hint}"
             raise SceneError(block.where, problem)
-        is_given = other.plugin is None
-        channels = [Channel("value", other.unit, other.size)]
-        channels = channels if is_given else list(other.plugin.output_channels())
-        if other.kind == "signal" and channel in TIME_DERIVATIVES:
+        is_given = source.plugin is None
+        channels = [Channel("value", source.unit, source.size)]
+        channels = channels if is_given else list(source.plugin.output_channels())
+        if source.kind == "signal" and channel in TIME_DERIVATIVES:
             if is_given:
                 problem = (
                     f"{block.label}: {block_of_signal!r} is given from outside and has no {channel}"
                 )
                 raise SceneError(block.where, f"{problem}; give its {channel} as another input")
-            return other, Channel(channel, "", "n")
+            return source, Channel(channel, "", "n")
         if not channel and len(channels) == 1:
-            return other, channels[0]
+            return source, channels[0]
         for part in channels:
             if part.name == channel:
-                return other, part
+                return source, part
         has = ", ".join(f"{block_of_signal}.{part.name}" for part in channels)
         if not channel:
             problem = f"{block.label}: {name!r} has several outputs; write one of {has}"
         else:
             problem = f"{block.label}: {block_of_signal!r} has no output {channel!r}"
-            numbers = self.labels(other, channels[0]) if len(channels) == 1 else ()
+            numbers = self.labels(source, channels[0]) if len(channels) == 1 else ()
             guess = did_you_mean(channel, numbers) if numbers else ""
             problem += guess or f"; write one of {has}"
         raise SceneError(block.where, problem)
@@ -267,24 +267,24 @@ class SignalReferences:
         name, index = self.selected(name)
         if index is not None:
             return 1
-        other, channel = self.find(block, name)
-        if isinstance(channel.size, int) and other.plugin is not None:
+        source, channel = self.find(block, name)
+        if isinstance(channel.size, int) and source.plugin is not None:
             return channel.size
-        if other.plugin is None:
-            return other.size
-        given = other.plugin.sizes().get(channel.size)
-        if given is not None:
-            return int(given)
-        if other.kind == "sensor" and other.coordinates:
-            return len(other.coordinates)
-        for declared, _ in connected(other):
+        if source.plugin is None:
+            return source.size
+        declared_size = source.plugin.sizes().get(channel.size)
+        if declared_size is not None:
+            return int(declared_size)
+        if source.kind == "sensor" and source.coordinates:
+            return len(source.coordinates)
+        for declared, _ in connected(source):
             if declared.size == channel.size:
-                return self._known_size(other, declared)
-        own = list(connected(other))
-        if own:
-            return self._known_size(other, own[0][0])
+                return self._known_size(source, declared)
+        connections = list(connected(source))
+        if connections:
+            return self._known_size(source, connections[0][0])
         return len(
-            self._outputs_of(other.name)["value" if other.kind == "signal" else channel.name]
+            self._outputs_of(source.name)["value" if source.kind == "signal" else channel.name]
         )
 
 

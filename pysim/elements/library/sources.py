@@ -256,12 +256,12 @@ def inside(t: Any, times: Array, outside: str) -> Any:
     if outside == "hold":
         return np.clip(t, first, last)
     if outside == "periodic":
-        turns = _whole(t, first, last - first)
+        turns = _periods_after(t, first, last - first)
         return t - turns * (last - first)
     return t
 
 
-def _whole(t: Any, first: float, period: float) -> Any:
+def _periods_after(t: Any, first: float, period: float) -> Any:
     """Return how many whole periods t is after `first`."""
     return record("floor", (t - first) / period)
 

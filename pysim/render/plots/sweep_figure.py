@@ -75,7 +75,7 @@ class NominalRun:
             )
         self._run, self._known, self._signals = run, quantities_of(run), results.signals
 
-    def _found(self, signal: str) -> Quantity:
+    def _quantity(self, signal: str) -> Quantity:
         name = _ENERGIES.get(signal, signal)
         found = self._known.get(name) or self._known.get(f"signals.{name}")
         if found is None:
@@ -84,11 +84,11 @@ class NominalRun:
         return found
 
     def unit(self, quantity: str) -> str:
-        return self._found(split_quantity(quantity, self._signals, "the sweep")[0]).unit
+        return self._quantity(split_quantity(quantity, self._signals, "the sweep")[0]).unit
 
     def values(self, signal: str) -> Array:
         """Return a signal at the outputs (times,)."""
-        return self._found(signal).values()
+        return self._quantity(signal).values()
 
     def quantity(self, name: str) -> float:
         """Return a statistic of a signal."""

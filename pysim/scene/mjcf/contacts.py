@@ -81,7 +81,7 @@ class ContactReader:
             return found, None
         self._report_turning()
         pairs = tuple(self._link_pairs())
-        return found, ContactsSpec(self.materials.found, tuple(grounds), pairs, self.excluded)
+        return found, ContactsSpec(self.materials.surfaces, tuple(grounds), pairs, self.excluded)
 
     def _acts(self, k: int) -> bool:
         """Return whether a geom may collide with any other."""

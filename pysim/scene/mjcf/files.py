@@ -120,7 +120,7 @@ class _Checker:
 
     def _walk(self, model: _Model, main: Path) -> list[tuple[Element, Path]]:
         """Read the files of a model into it; return its <model> elements with the files that they name."""
-        others: list[tuple[Element, Path]] = []
+        models: list[tuple[Element, Path]] = []
         included = {main}
         stack = [(self._read(main), 1, main.parent)]
         while stack:
@@ -131,14 +131,14 @@ class _Checker:
             if element.tag in _FILES_OF_XML and "file" in element.attributes:
                 for file in self._xml_files(model, element, here):
                     if element.tag == "model":
-                        others.append((element, file))
+                        models.append((element, file))
                     elif file not in included:
                         included.add(file)
                         stack.append((self._read(file), copies, file.parent))
             if element.tag == "replicate":
                 copies *= declared(element)
             stack += [(child, copies, here) for child in reversed(element.children)]
-        return others
+        return models
 
     def _read(self, file: Path) -> Element:
         self.files.add(file)

@@ -158,11 +158,11 @@ class JointReader:
             kind,
             f"joint {joint.name!r}",
             joint.where,
-            f"has {_one(kind)} {what}, which is left out",
+            f"has {_with_article(kind)} {what}, which is left out",
         )
 
 
-def _one(kind: str) -> str:
+def _with_article(kind: str) -> str:
     """Return the singular of a kind of items, with its article."""
     return {
         "springs of free joints": "a spring",

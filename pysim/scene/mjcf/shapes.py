@@ -26,7 +26,7 @@ class ShapeReader:
         kinds = model.mj.mjtGeom
         solids = {kind: getattr(kinds, f"mjGEOM_{kind.upper()}", None) for kind in SIZES}
         self.kinds = {int(own): kind for kind, own in solids.items() if own is not None}
-        self.others = {
+        self.unread_kinds = {
             int(kinds.mjGEOM_PLANE): "plane",
             int(kinds.mjGEOM_HFIELD): "height field",
             int(kinds.mjGEOM_SDF): "signed distance field",
@@ -48,7 +48,7 @@ class ShapeReader:
         m, pose = self.m, self.geom_pose(k)
         kind = self.kinds.get(int(m.geom_type[k]))
         if kind is None:
-            word = self.others.get(int(m.geom_type[k]), "shape of an unknown kind")
+            word = self.unread_kinds.get(int(m.geom_type[k]), "shape of an unknown kind")
             self._leave(k, f"is left out: a {word}")
             return None
         if kind != "mesh":

@@ -162,7 +162,7 @@ class PathReader:
 
     def _obstacles(self, path: Element, nodes: list[Node], owner: str) -> dict[int, list[PathPart]]:
         """Return the obstacles after points, by number, in the order in which the path meets them."""
-        found: dict[int, list[tuple[Element, Surface]]] = {}
+        obstacles: dict[int, list[tuple[Element, Surface]]] = {}
         wraps = [w for tag in ("PathWrapSet", "MuscleWrapSet") for w in members(path, tag)]
         for wrap in wraps:
             surface = self._surface(wrap, owner)
@@ -176,13 +176,13 @@ class PathReader:
             ]
             chosen = self._touched(surface, nodes, segments)
             chosen = chosen[:1] if surface.is_one_sided else chosen
-            free = [k for k in chosen if len(found.get(k, ())) < MOST_OBSTACLES]
+            free = [k for k in chosen if len(obstacles.get(k, ())) < MOST_OBSTACLES]
             if chosen and not free:
                 reason = f"lies between the same points as {MOST_OBSTACLES} others"
                 self._leave(wrap, surface, owner, reason)
             for k in free:
-                found.setdefault(k, []).append((wrap, surface))
-        return {k: self._parts_of(own, nodes, k, owner) for k, own in found.items()}
+                obstacles.setdefault(k, []).append((wrap, surface))
+        return {k: self._parts_of(own, nodes, k, owner) for k, own in obstacles.items()}
 
     def _parts_of(
         self, wraps: Sequence[tuple[Element, Surface]], nodes: list[Node], segment: int, owner: str
@@ -296,23 +296,23 @@ def _parts(
     """Return the parts of a path; conditional points that are not alone between two fixed ones become strands."""
     parts = [node.part for node in nodes]
     fixed = [k for k, part in enumerate(parts) if part.kind == "point"]
-    found: list[PathPart] = []
+    in_order: list[PathPart] = []
     ends = [-1, *fixed, len(parts)]
     for before, after in pairwise(ends):
         run = parts[before + 1 : after]
         first = [parts[before]] if before >= 0 else []
         last = [parts[after]] if after < len(parts) else []
         if len(run) <= 1 and first and last:
-            found += [*run, *obstacles.get(before, ()), *last]
+            in_order += [*run, *obstacles.get(before, ()), *last]
         elif run:
-            found += _strands([*first, *run, *last], [p for p in parts if p.kind == "point"])
-            found += [replace(part, multiplicity=0.0) for part in last]
+            in_order += _strands([*first, *run, *last], [p for p in parts if p.kind == "point"])
+            in_order += [replace(part, multiplicity=0.0) for part in last]
         else:
-            found += [*obstacles.get(before, ()), *last]
-    return (replace(found[0], multiplicity=1.0), *found[1:])
+            in_order += [*obstacles.get(before, ()), *last]
+    return (replace(in_order[0], multiplicity=1.0), *in_order[1:])
 
 
-def _strands(parts: Sequence[PathPart], others: Sequence[PathPart]) -> list[PathPart]:
+def _strands(parts: Sequence[PathPart], fixed: Sequence[PathPart]) -> list[PathPart]:
     """Return strands that are together as long as the path through the points that count, in every range.
 
     s |x y| of a strand from x to y within a range s is ½ (x-y-w − x-w) + ½ (y-x-w − y-w) of a third point w, where the
@@ -324,11 +324,11 @@ def _strands(parts: Sequence[PathPart], others: Sequence[PathPart]) -> list[Path
         raise UnreadError(f"points side by side depend on {names}")
     (coordinate,) = coordinates
     points = [_always(part) for part in parts]
-    found: list[PathPart] = []
+    strands: list[PathPart] = []
     for (i, j), spans in _adjacent(parts).items():
         x, y = points[i], points[j]
         w = next(
-            (p for p in (*others, *points) if p is not x and p is not y and _apart(p, x, y)), None
+            (p for p in (*fixed, *points) if p is not x and p is not y and _apart(p, x, y)), None
         )
         if w is None:
             raise UnreadError("its conditional points have no other point beside them")
@@ -338,9 +338,9 @@ def _strands(parts: Sequence[PathPart], others: Sequence[PathPart]) -> list[Path
                 middle = replace(
                     over, kind="conditional", coordinate=coordinate, above=low, below=below
                 )
-                found += [replace(first, multiplicity=0.0), middle, replace(w, multiplicity=0.5)]
-                found.append(replace(first, multiplicity=-0.5))
-    return found
+                strands += [replace(first, multiplicity=0.0), middle, replace(w, multiplicity=0.5)]
+                strands.append(replace(first, multiplicity=-0.5))
+    return strands
 
 
 def _adjacent(parts: Sequence[PathPart]) -> dict[tuple[int, int], list[tuple[float, float]]]:
@@ -349,18 +349,18 @@ def _adjacent(parts: Sequence[PathPart]) -> dict[tuple[int, int], list[tuple[flo
     cuts = {part.above for part in conditional}
     cuts |= {math.nextafter(part.below, math.inf) for part in conditional}
     edges = [-math.inf, *sorted(cuts - {-math.inf, math.inf}), math.inf]
-    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    ranges: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for low, high in pairwise(edges):
         counting = [
             k for k, p in enumerate(parts) if p.kind == "point" or p.above <= low <= p.below
         ]
         for pair in pairwise(counting):
-            spans = found.setdefault(pair, [])
+            spans = ranges.setdefault(pair, [])
             if spans and spans[-1][1] == low:
                 spans[-1] = (spans[-1][0], high)
             else:
                 spans.append((low, high))
-    return found
+    return ranges
 
 
 def _always(part: PathPart) -> PathPart:

@@ -158,17 +158,17 @@ def _with_damping(joint: JointSpec, axis: Element) -> JointSpec:
     dynamics = axis.child("dynamics")
     if dynamics is None:
         return joint
-    ones = np.ones(len(joint.damping))
+    each_velocity = np.ones(len(joint.damping))
     joint = replace(
         joint,
-        damping=non_negative(dynamics, "damping", "N·m·s/rad or N·s/m", 0.0) * ones,
-        friction=non_negative(dynamics, "friction", "N·m or N", 0.0) * ones,
+        damping=non_negative(dynamics, "damping", "N·m·s/rad or N·s/m", 0.0) * each_velocity,
+        friction=non_negative(dynamics, "friction", "N·m or N", 0.0) * each_velocity,
     )
     stiffness = non_negative(dynamics, "spring_stiffness", "N·m/rad or N/m", 0.0)
     if not stiffness or len(joint.rest) != 1:
         return joint
     rest = np.array([number(dynamics, "spring_reference", 0.0)])
-    return replace(joint, stiffness=stiffness * ones, rest=rest)
+    return replace(joint, stiffness=stiffness * each_velocity, rest=rest)
 
 
 def _with_limits(joint: JointSpec, axis: Element, kind: str) -> JointSpec:

@@ -59,7 +59,7 @@ class ConstraintReader:
     joint_specs: Mapping[str, JointSpec]
     frames: Mapping[str, FrameSpec]
     springs: list[ForceSpec] = field(default_factory=list)  # of loops
-    _given: dict[str, str] = field(default_factory=dict)  # places of the names
+    _places_of_names: dict[str, str] = field(default_factory=dict)
 
     def loops(self, tables: Sequence[Loop]) -> tuple[LoopSpec, ...]:
         """Return the specifications of the loop tables."""
@@ -137,10 +137,10 @@ class ConstraintReader:
 
     def take_name(self, name: str, path: Steps) -> None:
         """Report a name that is taken."""
-        if name in self._given or name in self.joint_specs:
-            by = self._given.get(name, "a joint")
+        if name in self._places_of_names or name in self.joint_specs:
+            by = self._places_of_names.get(name, "a joint")
             self.problems.add((*path, "name"), f"{name!r} is taken by {by}; rename one")
-        self._given.setdefault(name, self.problems.source.where(path))
+        self._places_of_names.setdefault(name, self.problems.source.where(path))
 
     def _loop(self, table: Loop, path: Steps) -> LoopSpec | None:
         try:

@@ -50,8 +50,8 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
         PysimError: at one of the keys teeth, carrier and module.
     """
     name = table.joint
-    others = [other for other in table.teeth if other != name]
-    if len(others) != 1 or len(table.teeth) not in (1, 2):
+    partners = [other for other in table.teeth if other != name]
+    if len(partners) != 1 or len(table.teeth) not in (1, 2):
         problem = (
             f"must be given for two gears, or for the pinion of a rack, got {len(table.teeth)}"
         )
@@ -61,11 +61,11 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
             "teeth", "must not be 0; write a negative number for a ring with inner teeth"
         )
     if name not in table.teeth:
-        return _rack_ratio(table, others[0], joints)
-    a, b = _wheel(others[0], table, joints), _wheel(name, table, joints)
+        return _rack_ratio(table, partners[0], joints)
+    a, b = _wheel(partners[0], table, joints), _wheel(name, table, joints)
     facing = _facing(a, b)
     ratio = -a.teeth / (facing * b.teeth)  # of q_a
-    ratios = {} if a.joint is None else {others[0]: ratio}
+    ratios = {} if a.joint is None else {partners[0]: ratio}
     if table.carrier is None:
         if a.joint is None:
             problem = f"a gear fixed to the world turns {name!r} only with a carrier"

@@ -55,7 +55,7 @@ def _read(
     seen: set[Path],
 ) -> Source:
     """Read the files that a file includes; `chain` leads from the first file to it, `seen` holds all files."""
-    others = []
+    included_files = []
     for k, name in enumerate(_names(source)):
         where = source.where((INCLUDE, k))
         try:
@@ -71,8 +71,8 @@ def _read(
             problem = f"more than {MOST_FILES} files are included; join some of them"
             raise SceneError(where, problem)
         named = as_named(name, path, file)
-        others.append(_read(read_source(named), named, folders, [*chain, file], seen))
-    return _merged(source, others) if others else source
+        included_files.append(_read(read_source(named), named, folders, [*chain, file], seen))
+    return _merged(source, included_files) if included_files else source
 
 
 def cycle_text(verb: str, chain: list[Path], file: Path) -> str:
@@ -93,23 +93,23 @@ def _names(source: Source) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-def _merged(source: Source, others: list[Source]) -> Source:
+def _merged(source: Source, included_files: list[Source]) -> Source:
     """Return a file's values with those of the files that it includes, and the places of all."""
     values = dict(source.values)
     included: dict[Steps, tuple[Source, Steps]] = {}
-    for other in others:
-        for name, value in other.values.items():
+    for file in included_files:
+        for name, value in file.values.items():
             if name not in _OWN and _is_joined(name, value):
-                _join(values, (name,), value, other, included)
-    for other in reversed(others):
-        for name, value in other.values.items():
+                _join(values, (name,), value, file, included)
+    for file in reversed(included_files):
+        for name, value in file.values.items():
             if name in _OWN or _is_joined(name, value):
                 continue
             if name not in values:
                 values[name] = {} if isinstance(value, dict) else value
-                included[name,] = other.origin((name,))
+                included[name,] = file.origin((name,))
             if isinstance(value, dict) and isinstance(values[name], dict):
-                values[name] = _with_keys(values[name], name, value, other, included)
+                values[name] = _with_keys(values[name], name, value, file, included)
     return replace(source, values=values, included=included)
 
 
@@ -122,33 +122,33 @@ def _join(
     table: dict[str, Any],
     path: Steps,
     items: list[Any],
-    other: Source,
+    file: Source,
     included: dict[Steps, tuple[Source, Steps]],
 ) -> None:
     """Append the items of another file's list."""
-    own = table.get(str(path[-1]), [])
-    if not isinstance(own, list):
+    before = table.get(str(path[-1]), [])
+    if not isinstance(before, list):
         return  # reported with the types of the other keys
     if str(path[-1]) not in table:
-        included[path] = other.origin(path)
+        included[path] = file.origin(path)
     for k, _ in enumerate(items):
-        included[(*path, len(own) + k)] = other.origin((*path, k))
-    table[str(path[-1])] = [*own, *items]
+        included[(*path, len(before) + k)] = file.origin((*path, k))
+    table[str(path[-1])] = [*before, *items]
 
 
 def _with_keys(
-    own: dict[str, Any],
+    table_before: dict[str, Any],
     name: str,
-    given: dict[str, Any],
-    other: Source,
+    further: dict[str, Any],
+    file: Source,
     included: dict[Steps, tuple[Source, Steps]],
 ) -> dict[str, Any]:
     """Return a table with the keys of another file's that it has not."""
-    table = dict(own)
-    for key, value in given.items():
+    table = dict(table_before)
+    for key, value in further.items():
         if (name, key) in _JOINED and isinstance(value, list):
-            _join(table, (name, key), value, other, included)
+            _join(table, (name, key), value, file, included)
         elif key not in table:
             table[key] = value
-            included[name, key] = other.origin((name, key))
+            included[name, key] = file.origin((name, key))
     return table

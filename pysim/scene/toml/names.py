@@ -35,9 +35,9 @@ def check_names(
         rods: those of each of its rods.
         joints: all joints, including those of the models.
     """
-    placed = _own(scene, ("body", "frame"), problems)
-    driven = _own(scene, ("joint",), problems)
-    _own(scene, ("rod",), problems)
+    placed = _places_by_name(scene, ("body", "frame"), problems)
+    driven = _places_by_name(scene, ("joint",), problems)
+    _places_by_name(scene, ("rod",), problems)
     elements: dict[str, str] = {}
     places: list[Steps] = [("model", k) for k in range(len(taken))]
     places += [("rod", k) for k in range(len(rods))]
@@ -87,7 +87,7 @@ def names_by_kind(
     }
 
 
-def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:
+def _places_by_name(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:
     """Return the place of each name, and reject the second of two."""
     names: dict[str, str] = {}
     for array in arrays:

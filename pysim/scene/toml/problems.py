@@ -31,7 +31,7 @@ class Problems:
     """Problems of one file that have been found so far."""
 
     source: Source
-    found: list[tuple[tuple[int, int, int], str, str]] = field(default_factory=list)
+    entries: list[tuple[tuple[int, int, int], str, str]] = field(default_factory=list)
     _places: set[str] = field(default_factory=set)
     _steps: dict[tuple[int, int, int], tuple[Step, ...]] = field(default_factory=dict)  # of values
 
@@ -56,13 +56,13 @@ class Problems:
         self._places.add(where)
         if not of_key:
             self._steps[position] = steps
-        self.found.append((position, where, problem))
+        self.entries.append((position, where, problem))
 
     def add_from(self, path: Iterable[Step], error: PysimError) -> None:
         """Note the problems of another file that the table at a path names, at their places in that file."""
         if error.where not in self._places:
             self._places.add(error.where)
-            self.found.append((self.source.position(path), error.where, error.problem))
+            self.entries.append((self.source.position(path), error.where, error.problem))
 
     def add_unknown(
         self,
@@ -77,7 +77,7 @@ class Problems:
 
         Only as long as it would be shown, because a suggestion is slow among thousands of names.
         """
-        hint = did_you_mean(name, known) if len(self.found) < _MOST_LISTED else ""
+        hint = did_you_mean(name, known) if len(self.entries) < _MOST_LISTED else ""
         self.add(path, f"unknown {noun} {name!r}{hint}", of_key=of_key)
 
     def unset(self, *path: Step) -> str:
@@ -113,11 +113,11 @@ class Problems:
         Raises:
             SceneError: there are errors; one line for each.
         """
-        if not self.found:
+        if not self.entries:
             return
-        (_, where, problem), *others = sorted(self.found)
+        (_, where, problem), *others = sorted(self.entries)
         lines = [problem, *(f"{w}: {p}" for _, w, p in others[: _MOST_LISTED - 1])]
-        left = len(self.found) - _MOST_LISTED
+        left = len(self.entries) - _MOST_LISTED
         if left > 0:
             lines.append(f"{self.source.name}: {left} more errors; fix these first")
         raise SceneError(where, "\n".join(lines)) from None

@@ -207,7 +207,7 @@ def read_tables(
     demand: Demand | None = None
     if not reading.chain:  # those of an attached scene have no effect
         settings, render = read_settings(scene, model, problems), _render(scene, problems)
-        if not problems.found:
+        if not problems.entries:
             loads = drive_loads(bare.joints, actuators, blocks, settings.duration)
             demand = demand_of(settings, bare, loads)
             model = with_stops_for(demand, model, bare)

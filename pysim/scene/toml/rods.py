@@ -78,11 +78,11 @@ class RodReader:
         return stations
 
     def _rod(self, table: Rod, path: Steps) -> Parts:
-        before = len(self.problems.found)
+        before = len(self.problems.entries)
         line, ends = self._line(table, path), self._ends(table, path)
         section = self._section(table, line, path)
         self._check_bars(table, ends, path)
-        if line is None or section is None or len(self.problems.found) > before:
+        if line is None or section is None or len(self.problems.entries) > before:
             return Parts()
         chain = Chain(line, section, table.bars, ends)
         if table.planar is not None and not self._is_planar(table, line, path):

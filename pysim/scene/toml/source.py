@@ -167,19 +167,19 @@ class Source:
 
     def steps(self, path: Iterable[Step]) -> Steps:
         """Return the path as in the file, where one value may mean a list of one."""
-        kept: list[Step] = []
+        in_file: list[Step] = []
         value: Any = self.values
         for step in path:
             if isinstance(step, int) and not isinstance(value, list):
                 continue
-            kept.append(step)
+            in_file.append(step)
             if isinstance(value, dict):
                 value = value.get(str(step))
             elif isinstance(step, int) and step < len(value):
                 value = value[step]
             else:
                 value = None
-        return tuple(kept)
+        return tuple(in_file)
 
     def _of_node(self, node: Any, kinds: Iterable[str]) -> tuple[int, int] | None:  # noqa: ANN401
         if not _is_located(node):

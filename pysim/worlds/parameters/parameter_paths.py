@@ -145,7 +145,7 @@ class ParameterPaths:
         self._rods = {rod.name: k for k, rod in enumerate(spec.rods)}
         self._materials = {} if spec.contacts is None else dict(spec.contacts.materials)
         self._solves_contacts = find_integrator(scene.settings.integrator).contacts
-        self._found: dict[str, Parameter] = {}
+        self._parameters_by_path: dict[str, Parameter] = {}
 
     def __iter__(self) -> Iterator[str]:
         yield "gravity"
@@ -182,9 +182,9 @@ class ParameterPaths:
         Raises:
             SimulationError: there is none, or worlds cannot differ in it.
         """
-        if path not in self._found:
-            self._found[path] = self._parameter(path)
-        return self._found[path]
+        if path not in self._parameters_by_path:
+            self._parameters_by_path[path] = self._parameter(path)
+        return self._parameters_by_path[path]
 
     @staticmethod
     def part(scene: Scene, parameter: Parameter) -> object:

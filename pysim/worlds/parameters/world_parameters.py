@@ -100,11 +100,11 @@ class WorldParameters(Mapping[str, Any]):
 
     Args:
         records: of the worlds.
-        one: whether there is one world, without an axis.
+        is_single: whether there is one world, without an axis.
     """
 
-    def __init__(self, records: WorldRecords, one: bool) -> None:
-        self._records, self._one = records, one
+    def __init__(self, records: WorldRecords, is_single: bool) -> None:
+        self._records, self._is_single = records, is_single
         self._paths = ParameterPaths(records.scene)
         self._scene = VariedScene(records.scene, records.is_convex)
         self._blocks: list[_Block] = []
@@ -126,7 +126,7 @@ class WorldParameters(Mapping[str, Any]):
             values = self._array(path)
             parameter = self._known[self._paths.find(path).name]
             shown = values if parameter.is_list else values[:, 0]
-            self._shown[path] = shown[0, ...] if self._one else shown
+            self._shown[path] = shown[0, ...] if self._is_single else shown
         return self._shown[path]
 
     def __setitem__(self, path: str, value: ArrayLike) -> None:
@@ -221,17 +221,19 @@ class WorldParameters(Mapping[str, Any]):
         varied = self._records.varied
         is_compiled = self._are_compiled(written, worlds)
         self._compile(worlds[is_compiled])
-        others = worlds[~is_compiled]
-        if len(others):
+        not_compiled = worlds[~is_compiled]
+        if len(not_compiled):
             values = {
                 name: own_part[block][rows][:, ~is_compiled].T
                 for name, (block, rows) in self._rows.items()
             }
             follow = {name for name in written if not self._scene.is_compiled(self._known[name])}
-            found = self._scene.changed(self._known, values, follow, len(others))
+            found = self._scene.changed(self._known, values, follow, len(not_compiled))
             if found:
                 places = np.concatenate([own.places for own in found])
-                varied.set(others, places, np.concatenate([own.values for own in found], axis=1))
+                varied.set(
+                    not_compiled, places, np.concatenate([own.values for own in found], axis=1)
+                )
             varied.reach = max(varied.reach, self._scene.reach)
         varied.lend(self._records.engine)
         for block, part in own_part.items():

@@ -248,7 +248,7 @@ class PathPoint(Table):
     )
 
     @model_validator(mode="after")
-    def _is_one(self) -> PathPoint:
+    def _is_consistent(self) -> PathPoint:
         named = [name for name in ("point", *OBSTACLES) if name in self.model_fields_set]
         if len(named) > 1:
             raise error_text(f"has {' and '.join(named)}; keep one of them")

@@ -83,7 +83,7 @@ class Kernel(Table):
     norm: Literal[1, 2] | None = key(None, "", "1: the sum of magnitudes |x|₁; 2: the square |x|²")
 
     @model_validator(mode="after")
-    def _one(self) -> Kernel:
+    def _has_one_key(self) -> Kernel:
         if (self.exponential is None) == (self.norm is None):
             raise error_text("must have one of exponential and norm")
         return self
@@ -174,7 +174,7 @@ class Randomise(Table):
     )
 
     @model_validator(mode="after")
-    def _one(self) -> Randomise:
+    def _has_one_key(self) -> Randomise:
         given = [word for word in (self.scale, self.add, self.value) if word is not None]
         if len(given) != 1:
             raise error_text("must have one of scale, add and value")

@@ -73,7 +73,7 @@ class Table(BaseModel):
             else:
                 continue
             if value not in (None, {}, []):
-                table |= _given(value) if key == PARAMETERS else {key: value}
+                table |= _given_parameters(value) if key == PARAMETERS else {key: value}
         return table
 
     @classmethod
@@ -131,7 +131,7 @@ def _least(parts: Iterable[Any]) -> float:
     return -np.inf
 
 
-def _given(parameters: Tables) -> Tables:
+def _given_parameters(parameters: Tables) -> Tables:
     return {key: value for key, value in parameters.items() if value is not None}
 
 
