@@ -103,7 +103,7 @@ def contact_wrenches(contacts: CompiledContacts, model: Model, q: Array, report:
         points, shape = report[:, first:end], contacts.shapes[k]
         for body, sign in (
             (shape.body, 1.0),
-            (-1 if shape.other is None else shape.other.body, -1.0),
+            (-1 if shape.opposite is None else shape.opposite.body, -1.0),
         ):
             if body < 0:
                 continue

@@ -240,7 +240,7 @@ class Impacts:
         J, surface = np.zeros((3 * len(index), model.nv)), np.zeros(3 * len(index))
         for k, (i, s) in enumerate(zip(index, shape, strict=True)):
             own = contacts.shapes[s]
-            other = -1 if own.other is None else own.other.body
+            other = -1 if own.opposite is None else own.opposite.body
             point, rows = near[i, POINT], slice(3 * k, 3 * k + 3)
             (J_b, _), (J_a, R) = point_jacobian(own.body, point), point_jacobian(other, point)
             J[rows] = axes[k] @ (J_b - J_a)
