@@ -34,6 +34,9 @@ _END_INERTIA = 0.5  # share of the last bar's moments of inertia about its centr
 _END_MASS = 0.25  # share of the same by which the mass of that body lowers what is left
 _RINGS = 240  # along a rod that is drawn
 _RINGS_OF_BAR = (2, 8)  # of a bar, at least and at most
+_MOST_FITS = 50  # of the arcs to the chords of a line
+_EQUAL_FACTORS = 1e-14  # difference of a line's chords over bars' lengths
+_LEAST_FACTOR = 0.1  # where a line bends within a bar so that the chord is much shorter
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 
@@ -174,13 +177,19 @@ class Chain:
             ]
         return [*found, end] if self.has_end else found
 
-    def rotations_along(self, points: Array, tangent: Array) -> Array:
-        """Return the rotations (n, 3, 3) of the hinges' frames when they are at other points (n + 1, 3)."""
-        there = frames_along(points, tangent)
-        own = [
-            self.bar_frames[k][:3, :3].T @ self.hinge_frames[k][:3, :3] for k in range(self.bars)
+    def rotations_along(self, points: Array, tangents: Array) -> Array:
+        """Return the rotations (n, 3, 3) of the hinges' frames when they are at other points (n + 1, 3).
+
+        Tangents (2, 3) are those at the beginning and at the end, along which the body of the end is, if there is one.
+        """
+        there = frames_along(points, tangents[0])[:, :3, :3]
+        rotations = [
+            R @ self.bar_frames[k][:3, :3].T @ self.hinge_frames[k][:3, :3]
+            for k, R in enumerate(there)
         ]
-        return np.array([X[:3, :3] @ R for X, R in zip(there, own, strict=True)])
+        if self.has_end:
+            rotations.append(turned(there[-1], tangents[1]))
+        return np.array(rotations)
 
 
 def frames_along(points: Array, tangent: Array) -> Array:
@@ -211,29 +220,18 @@ def turned(R: Array, x: Array) -> Array:
     return np.asarray(R + (W + W @ W / (1 + c)) @ R)
 
 
-def points_along(line: CentreLine, distances: Array) -> Array:
-    """Return points (n + 1, 3) on a line from its begin, at given distances (n,) one from the other.
+def points_on(line: CentreLine, lengths: Array) -> Array:
+    """Return points (n + 1, 3) from a line's begin to its end, whose chords have the ratios of bars' lengths (n,).
 
-    The last ones are on the tangent beyond the end, if the line is shorter.
+    Bars of these lengths along the chords are then the line's polygon, larger by the same factor everywhere: where the
+    line is closed, they are.
     """
-    end = line.points(np.array([line.length]))[0]
-    beyond = line.tangents(np.array([line.length]))[0]
-
-    def at(s: float) -> Array:
-        inside = line.points(np.array([min(s, line.length)]))[0]
-        return np.asarray(inside if s <= line.length else end + (s - line.length) * beyond)
-
-    s, points = 0.0, [at(0.0)]
-    for distance in distances:
-        low, high = s, s + distance
-        while np.linalg.norm(at(high) - points[-1]) < distance:
-            low, high = high, high + distance
-        for _ in range(60):
-            middle = (low + high) / 2
-            if np.linalg.norm(at(middle) - points[-1]) < distance:
-                low = middle
-            else:
-                high = middle
-        s = high
-        points.append(at(s))
-    return np.array(points)
+    arcs = lengths * (line.length / lengths.sum())
+    for _ in range(_MOST_FITS):
+        points = line.points(np.concatenate([[0.0], np.cumsum(arcs[:-1]), [line.length]]))
+        factors = np.linalg.norm(np.diff(points, axis=0), axis=1) / lengths
+        if np.ptp(factors) < _EQUAL_FACTORS:
+            break
+        arcs /= np.maximum(factors, _LEAST_FACTOR)
+        arcs *= line.length / arcs.sum()
+    return points

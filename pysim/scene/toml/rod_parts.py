@@ -48,7 +48,10 @@ _TURN_Z_TO_X = np.array(
 
 @dataclass(frozen=True)
 class RodStart:
-    """Bars at the start: where the rod begins (3,), and the axes (n, 3, 3) of their frames, in frame A."""
+    """Bars, and the body of the end, at the start: where the rod begins (3,), and the axes (n, 3, 3) of their frames.
+
+    Both are in frame A.
+    """
 
     begin: Array
     rotations: Array
@@ -114,7 +117,7 @@ class RodParts:
             if kind == "revolute":
                 K = K[[1 if table.planar == "y" else 2]]
             joint = with_fields(joint, stiffness=K, damping=table.damping * K)
-        if start is None or k == chain.bars:
+        if start is None:
             return joint
         before = np.eye(3) if k == 0 else start.rotations[k - 1]
         H0 = chain.hinge_frames[0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from pysim.scene.attachment import Parts
 from pysim.scene.rods.centre_line import CentreLine, catenary, curve_through, straight_line
-from pysim.scene.rods.chain import Chain, points_along
+from pysim.scene.rods.chain import Chain, points_on
 from pysim.scene.rods.sections import SLENDERNESS, Material, Profile, Section
 from pysim.scene.spec import (
     FrameSpec,
@@ -246,8 +246,8 @@ class RodReader:
             self.problems.add((*at, 0), f"{problem}; begin there")
             return None
         chords = np.linalg.norm(np.diff(chain.line.points(chain.s), axis=0), axis=1)
-        points = points_along(curve, chords)
-        return RodStart(first, chain.rotations_along(points, curve.tangents(np.zeros(1))[0]))
+        tangents = curve.tangents(np.array([0.0, curve.length]))
+        return RodStart(first, chain.rotations_along(points_on(curve, chords), tangents))
 
     def _sagging(self, table: Rod, chain: Chain, path: Steps) -> CentreLine | None:
         """Return a catenary between ends in the world whose distance is not the rod's; None for others."""
