@@ -113,7 +113,7 @@ OBJECTS = [  # but for those of sanitizers, which name the types of functions
 
 def python_imports(file: Path) -> set[str]:
     """Modules of pysim that a file names, by the first word after `pysim.`."""
-    found: set[str] = set()
+    packages: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -123,8 +123,8 @@ def python_imports(file: Path) -> set[str]:
             names = [node.module or ""]
         else:
             continue
-        found |= {name.split(".")[1] for name in names if name.startswith("pysim.")}
-    return found
+        packages |= {name.split(".")[1] for name in names if name.startswith("pysim.")}
+    return packages
 
 
 def cpp_includes(file: Path) -> set[str]:
@@ -156,7 +156,7 @@ def test_python_layers_use_only_layers_below() -> None:
 
 def imported_modules(file: Path, modules: set[str]) -> set[str]:
     """Modules of pysim that a file imports anywhere, also within functions, but for types alone."""
-    found: set[str] = set()
+    imported: set[str] = set()
     pending: list[ast.AST] = [ast.parse(file.read_text("utf-8"))]
     while pending:
         node = pending.pop()
@@ -164,10 +164,10 @@ def imported_modules(file: Path, modules: set[str]) -> set[str]:
             pending += node.orelse
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= {name if name in modules else str(node.module) for name in names}
+            imported |= {name if name in modules else str(node.module) for name in names}
         else:
             pending += ast.iter_child_nodes(node)
-    return found & modules
+    return imported & modules
 
 
 @pytest.mark.parametrize(

@@ -112,20 +112,20 @@ def test_every_expression_of_habit_runs(owner: str, names: dict[str, Any]) -> No
         for file in (names["path"], names["target"]):
             if file.name.startswith(("new", "target")):
                 file.unlink(missing_ok=True)
-        own = dict(names)
+        of_example = dict(names)
         if "worlds.close()" in expression or "system" in expression:
-            own["worlds"] = pysim.Worlds(names["scene"], 2)
+            of_example["worlds"] = pysim.Worlds(names["scene"], 2)
         if "pysim.equilibrium" in expression:
-            own["scene"] = pysim.load_scene(ROOT / "scenes" / "pendulum.toml")
+            of_example["scene"] = pysim.load_scene(ROOT / "scenes" / "pendulum.toml")
         if "operational_space_inertia" in expression:  # of a body that moves in all directions
             box = pysim.load_scene(ROOT / "scenes" / "falling_box.toml")
-            own |= {"model": box.model, "q": box.state.q, "frame": box.model.body_names[0]}
+            of_example |= {"model": box.model, "q": box.state.q, "frame": box.model.body_names[0]}
         if "frequency_response" in expression or ".modes()" in expression:
-            own["scene"] = pysim.load_scene(ROOT / "scenes" / "car_over_bump.toml")
+            of_example["scene"] = pysim.load_scene(ROOT / "scenes" / "car_over_bump.toml")
             if "frequency_response" in expression:
                 continue  # of a scene with an input
         try:
-            eval(expression.replace("plot(trajectory)", "plot(trajectory, path)"), own)
+            eval(expression.replace("plot(trajectory)", "plot(trajectory, path)"), of_example)
         except pysim.PysimError as error:
             pytest.fail(f"{expression}: {error}")
 

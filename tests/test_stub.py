@@ -37,13 +37,13 @@ def arguments(function: ast.FunctionDef) -> tuple[str, ...] | None:
 
 def public(tree: ast.Module) -> Signatures:
     """Return the functions, classes, methods and properties of a stub by their dotted names, inherited ones too."""
-    found: Signatures = {}
+    signatures: Signatures = {}
     members: dict[str, Signatures] = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
-            found[node.name] = arguments(node)
+            signatures[node.name] = arguments(node)
         elif isinstance(node, ast.ClassDef):
-            own = members[node.name] = {
+            of_class = members[node.name] = {
                 name: signature
                 for base in node.bases
                 if isinstance(base, ast.Name)
@@ -52,15 +52,17 @@ def public(tree: ast.Module) -> Signatures:
             is_record = "_Record" in map(ast.unparse, node.bases)
             for member in node.body:
                 if isinstance(member, ast.FunctionDef):
-                    own[member.name] = arguments(member)
+                    of_class[member.name] = arguments(member)
                 elif isinstance(member, ast.AnnAssign) and (
                     is_record or "Final[" in ast.unparse(member)
                 ):
-                    own[ast.unparse(member.target)] = ("self",)  # a property
+                    of_class[ast.unparse(member.target)] = ("self",)  # a property
             if not node.name.startswith("_"):
-                found[node.name] = None
-                found |= {f"{node.name}.{name}": signature for name, signature in own.items()}
-    return found
+                signatures[node.name] = None
+                signatures |= {
+                    f"{node.name}.{name}": signature for name, signature in of_class.items()
+                }
+    return signatures
 
 
 def names(stub: Signatures) -> set[str]:

@@ -109,7 +109,7 @@ def test_torques_follow_the_vertices_of_a_mesh(
     folder, faces = meshes
     model = build(folder, way)
     q, v, a = motion(model, rng, 3)
-    given = pysim.mass_mesh(model, "arm")
+    mesh = pysim.mass_mesh(model, "arm")
 
     def torque(vertices: Array) -> Array:
         write_obj(folder / "arm.obj", vertices / scale, faces)
@@ -122,7 +122,7 @@ def test_torques_follow_the_vertices_of_a_mesh(
     derivatives = pysim.torque_vertex_derivatives(model, q, v, a, "arm")
     assert derivatives.shape == (3, model.nv, 12, 3)
     expected = differences(torque, order, 1e-5)
-    same = [int(np.flatnonzero((order == row).all(axis=1))[0]) for row in given.vertices]
+    same = [int(np.flatnonzero((order == row).all(axis=1))[0]) for row in mesh.vertices]
     scale_of = np.abs(expected).max()
     np.testing.assert_allclose(derivatives, expected[:, :, same], rtol=0, atol=1e-8 * scale_of)
 

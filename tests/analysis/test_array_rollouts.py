@@ -76,7 +76,7 @@ def test_numbers_of_a_motion_are_the_inverse_of_motions_along_numbers(tmp_path: 
 @pytest.mark.parametrize("memory", [1 << 28, 1], ids=["kept", "made again"])
 def test_a_rollout_goes_back_with_the_parameters_of_its_steps(memory: int, tmp_path: Path) -> None:
     """Oracle: the cotangents without anything in between, bit for bit."""
-    found = []
+    cotangents = []
     for k in range(2):
         folder = tmp_path / str(k)
         folder.mkdir()
@@ -86,10 +86,10 @@ def test_a_rollout_goes_back_with_the_parameters_of_its_steps(memory: int, tmp_p
         if k == 1:
             other = {"body.thigh.mass": np.full(3, 0.8), "joint.hip.damping": np.full((3, 3), 0.4)}
             ArrayRollout(worlds, controls=controls, parameters=other)
-        found.append(run.back(2 * run.q, 2 * run.v))
-    for one, two in zip(found[0][:3], found[1][:3], strict=True):
+        cotangents.append(run.back(2 * run.q, 2 * run.v))
+    for one, two in zip(cotangents[0][:3], cotangents[1][:3], strict=True):
         np.testing.assert_array_equal(one, two)
-    one, two = (own.parameters["joint.hip.damping"] for own in found)
+    one, two = (own.parameters["joint.hip.damping"] for own in cotangents)
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(worlds.parameters["body.thigh.mass"], 0.8)
     np.testing.assert_array_equal(worlds.parameters["joint.hip.damping"], 0.4)

@@ -109,7 +109,7 @@ def largest_error(
     """Return the largest error among random throws that touch within thirty steps, three or more."""
     shutil.copy(ROOT / "scenes" / "meshes" / "box.obj", folder)
     np.save(folder / "heights.npy", np.random.default_rng(2).normal(0, 0.02, (33, 33)))
-    found = []
+    errors = []
     for seed in seeds:
         rng = np.random.default_rng([9, seed])
         bodies = "".join(body(f"b{k}", shape, 0.18 * k, rng) for k, shape in enumerate(shapes))
@@ -123,9 +123,9 @@ def largest_error(
         by_start = np.concatenate([gradient.q[0], gradient.v[0]])
         assert np.isfinite(by_start).all()
         if touches(rollout):
-            found.append(error(by_start, rollout.by_start()))
-    assert len(found) >= 3
-    return max(found)
+            errors.append(error(by_start, rollout.by_start()))
+    assert len(errors) >= 3
+    return max(errors)
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ class Rollout:
     def by_start(self) -> list[Array]:
         """Differences by q, along δ, and v, of every size."""
         nv = self.scene.model.nv
-        found = []
+        derivatives = []
         for size in SIZES:
             q, v = [], []
             for unit in np.eye(2 * nv):
@@ -213,12 +213,12 @@ class Rollout:
                     v.append(self.v + k * size * unit[nv:])
             held = None if self.controls is None else np.repeat(self.controls, len(q), axis=0)
             values = self.values(np.array(q), np.array(v), held).reshape(2 * nv, -1)
-            found.append(values @ np.array(list(WEIGHTS.values())) / (60 * size))
-        return found
+            derivatives.append(values @ np.array(list(WEIGHTS.values())) / (60 * size))
+        return derivatives
 
     def by_controls(self) -> list[Array]:
         assert self.controls is not None
-        found = []
+        derivatives = []
         for size in SIZES:
             held = [
                 self.controls[0] + k * size * unit.reshape(self.controls[0].shape)
@@ -227,8 +227,8 @@ class Rollout:
             ]
             q, v = (np.broadcast_to(x, (len(held), len(x))) for x in (self.q, self.v))
             values = self.values(q, v, np.array(held)).reshape(self.controls.size, -1)
-            found.append(values @ np.array(list(WEIGHTS.values())) / (60 * size))
-        return found
+            derivatives.append(values @ np.array(list(WEIGHTS.values())) / (60 * size))
+        return derivatives
 
 
 def covector(model: pysim.Model, q: Array, along: Array) -> Array:
@@ -323,7 +323,7 @@ def test_a_hopper_with_a_servo_has_the_gradient_of_differences(
 def by_parameter(rollout: Rollout, path: str) -> list[Array]:
     """Differences by every number of a parameter, of every size relative to it."""
     count, weights = len(WEIGHTS) * len(SHARES), np.array(list(WEIGHTS.values()))
-    found = []
+    derivatives = []
     for i in range(rollout.worlds.parameters[path][0].size):
         worlds = rollout.at(*(np.tile(x, (count, 1)) for x in (rollout.q, rollout.v)))
         own = worlds.parameters[path].reshape(count, -1)[:, i]
@@ -332,8 +332,10 @@ def by_parameter(rollout: Rollout, path: str) -> list[Array]:
         controls = rollout.controls
         controls = None if controls is None else np.repeat(controls, count, axis=0)
         worlds.step(steps=rollout.steps, controls=controls)
-        found.append(rollout.losses(worlds).reshape(len(SHARES), -1) @ weights / 60 / SHARES / at)
-    return list(np.array(found).T)
+        derivatives.append(
+            rollout.losses(worlds).reshape(len(SHARES), -1) @ weights / 60 / SHARES / at
+        )
+    return list(np.array(derivatives).T)
 
 
 @pytest.mark.parametrize(

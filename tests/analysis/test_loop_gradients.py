@@ -75,13 +75,13 @@ def tangents(scene: pysim.Scene, q: Array, t: float) -> Array:
 def by_start(rollout: Rollout) -> tuple[Array, list[Array], Array]:
     """Differences by tangents and by v, of every size; and how q and v move along the tangents."""
     scene, t = rollout.scene, float(rollout.worlds.t[0])
-    own = tangents(scene, rollout.q, t)
+    directions = tangents(scene, rollout.q, t)
     _, v0 = closed(scene, rollout.q, rollout.v, t)
     weights = np.array(list(WEIGHTS.values()))
-    found, moved = [], []
+    derivatives, moved = [], []
     for size in SIZES:
         q, v = [], []
-        for tangent in own:
+        for tangent in directions:
             for k in WEIGHTS:
                 at = closed(
                     scene, scene.model.integrate(rollout.q, k * size * tangent), rollout.v, t
@@ -90,7 +90,7 @@ def by_start(rollout: Rollout) -> tuple[Array, list[Array], Array]:
                 v.append(at[1])
         moves = np.array([scene.model.difference(rollout.q, x) for x in q]).reshape(len(q), len(v0))
         changes = np.hstack([moves, np.array(v).reshape(moves.shape) - v0])
-        changes = changes.reshape(len(own), len(WEIGHTS), changes.shape[1])
+        changes = changes.reshape(len(directions), len(WEIGHTS), changes.shape[1])
         slopes = np.einsum("dkn,k->dn", changes, weights)
         moved.append(slopes / (60 * size))
         for unit in np.eye(len(rollout.v)):
@@ -99,8 +99,8 @@ def by_start(rollout: Rollout) -> tuple[Array, list[Array], Array]:
                 v.append(rollout.v + k * size * unit)
         held = None if rollout.controls is None else np.repeat(rollout.controls, len(q), axis=0)
         values = rollout.values(np.array(q), np.array(v), held)
-        found.append(values.reshape(-1, len(WEIGHTS)) @ weights / (60 * size))
-    return moved[2], found, own
+        derivatives.append(values.reshape(-1, len(WEIGHTS)) @ weights / (60 * size))
+    return moved[2], derivatives, directions
 
 
 def check(rollout: Rollout, bound: float = SMOOTH) -> None:
@@ -124,7 +124,7 @@ def test_a_row_that_rounding_makes_has_no_part_in_derivatives(tmp_path: Path) ->
     scene = pysim.load_scene(path)
     q, v = started(scene, 5)
     rollout = Rollout(scene, q, v, 3)
-    found = rollout.gradient()
+    gradient = rollout.gradient()
     sizes = (1e-2, 1e-3, 1e-4, 1e-5)
     units = np.concatenate([np.outer(list(WEIGHTS), unit) for unit in np.eye(scene.model.nv)])
     by_v = [
@@ -135,12 +135,12 @@ def test_a_row_that_rounding_makes_has_no_part_in_derivatives(tmp_path: Path) ->
         / (60 * size)
         for size in sizes
     ]
-    assert error(found.v[0], by_v) < SMOOTH
+    assert error(gradient.v[0], by_v) < SMOOTH
     places = np.tile(q, (2, 1))
     places[:, :3] += [[1e-3, 2e-3, 3e-3], [-1e-3, -2e-3, -3e-3]]
     moved = rollout.values(places, np.tile(v, (2, 1)), None)
     along = rotation_of(q[3:7]).T @ [1e-3, 2e-3, 3e-3]
-    assert abs(found.q[0, :3] @ along - (moved[0] - moved[1]) / 2) < 1e-11
+    assert abs(gradient.q[0, :3] @ along - (moved[0] - moved[1]) / 2) < 1e-11
 
 
 def rotation_of(quaternion: Array) -> Array:

@@ -67,8 +67,8 @@ def test_the_range_without_overlap_ends_where_the_links_touch() -> None:
     """Both capsules lie on rays from the elbow; bent by β, the nearest points are 0.3 sin(π − β) from each other."""
     Path("s.toml").write_text(ARM, "utf-8")
     scene = pysim.load_scene("s.toml")
-    found = ranges_of_motion(scene.model, scene.state.q)
-    shoulder, bend, twist = found.coordinates
+    ranges = ranges_of_motion(scene.model, scene.state.q)
+    shoulder, bend, twist = ranges.coordinates
     own = (shoulder.name, shoulder.lower, shoulder.upper, shoulder.unit)
     assert own == ("shoulder", -1.0, 1.0, "rad")
     assert shoulder.clear == pytest.approx((-1, 1))
@@ -80,10 +80,10 @@ def test_the_range_without_overlap_ends_where_the_links_touch() -> None:
     for end in (-bend.clear[0], bend.clear[1]):
         assert touching - 1.2 * step <= end <= touching + 0.2 * step
     assert bend.first == ("lower", "upper")
-    (pair,) = found.overlapping
+    (pair,) = ranges.overlapping
     assert (pair.first, pair.second, pair.at_start) == ("lower", "upper", False)
     assert pair.share == pytest.approx((3 - touching) / 3, abs=0.02)
-    assert (found.pairs, found.without_shape, found.without_range) == (1, (), ())
+    assert (ranges.pairs, ranges.without_shape, ranges.without_range) == (1, (), ())
 
 
 def test_the_command_prints_ranges_and_overlaps(capsys: pytest.CaptureFixture[str]) -> None:

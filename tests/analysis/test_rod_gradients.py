@@ -115,7 +115,7 @@ def test_gradients_by_springs_that_couple_the_axes_of_a_joint(
     begin = np.random.default_rng(5).normal(0, 1, scene.model.nv)
     worlds = pysim.Worlds(scene, 1)
     worlds.v[:] = begin
-    found = pysim.gradient(worlds, steps=steps, loss=loss, by=[path])
+    gradient = pysim.gradient(worlds, steps=steps, loss=loss, by=[path])
     exact = np.array([difference(scene, path, k, begin, steps) for k in range(len(stiffness))])
     part = 1e-3
     shares = [n * sign for n in range(1, 5) for sign in (1, -1)]
@@ -125,6 +125,6 @@ def test_gradients_by_springs_that_couple_the_axes_of_a_joint(
     moved.step(steps=steps)
     value = loss(moved.q[:, None], moved.v[:, None])[0]
     by_v = WEIGHTS @ (value[::2] - value[1::2]) / part
-    np.testing.assert_allclose(found.v.ravel()[1], by_v, rtol=1e-7)
-    by_stiffness = np.ravel(found.parameters[path])
+    np.testing.assert_allclose(gradient.v.ravel()[1], by_v, rtol=1e-7)
+    by_stiffness = np.ravel(gradient.parameters[path])
     np.testing.assert_allclose(by_stiffness, exact, atol=1e-7 * np.abs(exact).max(), rtol=0)

@@ -84,10 +84,10 @@ class New(Later):
 
 def sampled_arm(folder: Path, period: float, *, delays: bool = True) -> pysim.Scene:
     """Return an arm under a sampled PD controller; with delays of its readings, noise and a filter of its output."""
-    own = {"period": period}
+    keys = {"period": period}
     read = {"type": "coordinates", "coordinates": JOINTS}
     blocks = [
-        table("sensor", name="read", **read, **own),
+        table("sensor", name="read", **read, **keys),
         table(
             "controller",
             name="pd",
@@ -95,7 +95,7 @@ def sampled_arm(folder: Path, period: float, *, delays: bool = True) -> pysim.Sc
             inputs=["target", "late", "lag"] if delays else ["target", "read.q", "read.v"],
             kp=[30.0, 12.0],
             kd=[1.5, 0.4],
-            **own,
+            **keys,
         ),
         table(
             "actuator",
@@ -108,9 +108,9 @@ def sampled_arm(folder: Path, period: float, *, delays: bool = True) -> pysim.Sc
     lag = {"type": "variable_delay", "inputs": ["read.v"], "delay": 0.6, "longest": 3}
     if delays:
         blocks += [
-            table("sensor", name="noise", type="noisy", inputs=["read.q"], deviation=0.01, **own),
-            table("controller", name="late", type="delay", inputs=["noise"], periods=2, **own),
-            table("controller", name="lag", **lag, **own),
+            table("sensor", name="noise", type="noisy", inputs=["read.q"], deviation=0.01, **keys),
+            table("controller", name="late", type="delay", inputs=["noise"], periods=2, **keys),
+            table("controller", name="lag", **lag, **keys),
             table("controller", name="smooth", type="low_pass", inputs=["pd"], time_constant=8e-3),
         ]
     return scene_of(folder, ARM + "".join(blocks), passes=1)
@@ -222,9 +222,9 @@ def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
 
     worlds = written()
     held = worlds._records.signals.copy()
-    found = pysim.gradient(worlds, steps=13, loss=loss, by=[path])
+    gradient = pysim.gradient(worlds, steps=13, loss=loss, by=[path])
     np.testing.assert_array_equal(worlds._records.signals, held)
-    assert found.loss == pysim.gradient(written(), steps=13, loss=loss).loss
+    assert gradient.loss == pysim.gradient(written(), steps=13, loss=loss).loss
     start = np.array(worlds.parameters[path][0])
     for k in range(start.size):
         unit = np.eye(start.size)[k].reshape(start.shape)
@@ -232,7 +232,9 @@ def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
             weight * pysim.gradient(written(start + n * 1e-2 * unit), steps=13, loss=loss).loss
             for n, weight in WEIGHTS.items()
         ]
-        assert np.ravel(found.parameters[path][0])[k] == pytest.approx(sum(change) / 0.6, rel=1e-8)
+        assert np.ravel(gradient.parameters[path][0])[k] == pytest.approx(
+            sum(change) / 0.6, rel=1e-8
+        )
 
 
 @pytest.mark.parametrize(
@@ -321,8 +323,8 @@ def test_deflections_of_mimic_joints_are_states_of_a_step(tmp_path: Path) -> Non
     text = ARM.replace("start = -0.6\n", "").replace("damping = 0.1\n", follows)
     worlds = pysim.Worlds(scene_of(tmp_path, text, passes=1), 1)
     worlds.step(steps=3)
-    found = pysim.step_derivatives(worlds)
-    assert found.states == ("q.shoulder", "v.shoulder", "deflection.elbow")
+    derivatives = pysim.step_derivatives(worlds)
+    assert derivatives.states == ("q.shoulder", "v.shoulder", "deflection.elbow")
     saved, size = worlds.save(), 1e-4
     change = np.zeros((2, 2))
     for i in range(2):
@@ -332,7 +334,7 @@ def test_deflections_of_mimic_joints_are_states_of_a_step(tmp_path: Path) -> Non
             worlds.v[0] += k * size * (i == 1)
             worlds.step(steps=1)
             change[:, i] += weight * np.concatenate([worlds.q[0], worlds.v[0]]) / 60 / size
-    assert np.abs(found.A[0, :2, :2] - change).max() < 1e-8
+    assert np.abs(derivatives.A[0, :2, :2] - change).max() < 1e-8
 
 
 def test_a_gripper_with_a_mimic_joint_has_the_gradient_of_differences(tmp_path: Path) -> None:

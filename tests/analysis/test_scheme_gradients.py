@@ -196,7 +196,7 @@ def test_products_with_the_jacobian_of_ten_thousand_steps_and_with_its_transpose
         by_q[-1], by_v[-1] = weights[:2], weights[2:]
         return 0.0, by_q, by_v
 
-    found = pysim.gradient(worlds, steps=steps, loss=loss)
+    gradient = pysim.gradient(worlds, steps=steps, loss=loss)
     nodes = pysim.Worlds(scene, 1000)
     moved = np.zeros(len(pysim.step_derivatives(worlds).states))
     moved[:4] = x  # a scheme that carries accelerations begins with those at q and v
@@ -207,7 +207,7 @@ def test_products_with_the_jacobian_of_ten_thousand_steps_and_with_its_transpose
         for A in pysim.step_derivatives(nodes).A:
             moved = A @ moved
     moved = moved[:4]
-    transposed = np.concatenate([found.q, found.v])
+    transposed = np.concatenate([gradient.q, gradient.v])
     size = np.linalg.norm(weights) * np.linalg.norm(moved)
     assert abs(weights @ moved - transposed @ x) <= 1e-10 * size
 
@@ -220,18 +220,18 @@ def test_a_world_has_the_same_bits_alone_and_among_others(scheme: str, tmp_path:
     many = pysim.Worlds(scene, 64)
     many.v[:] = rng.normal(size=many.v.shape)
     by = ["body.trunk.mass", "actuator.motor.kp"]
-    found = pysim.gradient(many, steps=10, loss=loss, by=by)
+    gradient = pysim.gradient(many, steps=10, loss=loss, by=by)
     parts = pysim.gradient(many, steps=10, loss=loss, by=by, memory=0)
-    assert np.array_equal(found.v, parts.v)
+    assert np.array_equal(gradient.v, parts.v)
     for size in (1, 7):
         few = pysim.Worlds(scene, size)
         few.v[:] = many.v[-size:]
         own = pysim.gradient(few, steps=10, loss=loss, by=by)
-        assert np.array_equal(own.q, found.q[-size:])
-        assert np.array_equal(own.v, found.v[-size:])
-        assert np.array_equal(own.loss, found.loss[-size:])
+        assert np.array_equal(own.q, gradient.q[-size:])
+        assert np.array_equal(own.v, gradient.v[-size:])
+        assert np.array_equal(own.loss, gradient.loss[-size:])
         for path in by:
-            assert np.array_equal(own.parameters[path], found.parameters[path][-size:])
+            assert np.array_equal(own.parameters[path], gradient.parameters[path][-size:])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES[:4])
@@ -306,14 +306,14 @@ def test_accelerations_that_generalized_alpha_carries_are_states_of_a_step(tmp_p
     scene = scene_of(tmp_path, text, "generalized_alpha")
     worlds = pysim.Worlds(scene, 1)
     worlds.step(steps=5)
-    found = pysim.step_derivatives(worlds, steps=3)
+    derivatives = pysim.step_derivatives(worlds, steps=3)
     signals, records = scene.signals, worlds._records
     assert signals is not None
     names = signals.state_names
     first = signals.description.states + signals.description.held
     places = [*range(2), first, first + 1, first + 2, first + 3]
     carried = [7, 8, 13, 14]
-    assert found.states == (
+    assert derivatives.states == (
         *("q.shoulder", "q.elbow", "v.shoulder", "v.elbow"),
         *names,
         *(f"algorithmic.{name}" for name in names),
@@ -334,15 +334,15 @@ def test_accelerations_that_generalized_alpha_carries_are_states_of_a_step(tmp_p
 
     columns = columns_by_differences(worlds, 3, 1e-3, state, move)
     allowed = 1e-7 * np.maximum(1, np.abs(columns).max(0))
-    assert (np.abs(found.A[0] - columns).max(0) < allowed).all()
+    assert (np.abs(derivatives.A[0] - columns).max(0) < allowed).all()
 
 
 def test_steps_of_a_gradient_and_after_it_have_the_bits_of_steps_without(tmp_path: Path) -> None:
     """Forces jump with the controls of every step."""
     scene = scene_of(tmp_path, FLYING, "generalized_alpha")
     controls = np.random.default_rng(4).normal(0, 0.2, (3, 8, 1))
-    both = [pysim.Worlds(scene, 3), pysim.Worlds(scene, 3)]
-    for worlds in both:
+    pair = [pysim.Worlds(scene, 3), pysim.Worlds(scene, 3)]
+    for worlds in pair:
         worlds.step(steps=8, controls=controls)
     ends = []
 
@@ -350,12 +350,12 @@ def test_steps_of_a_gradient_and_after_it_have_the_bits_of_steps_without(tmp_pat
         ends.append(q[:, -1])
         return np.zeros(3), 0 * q, 0 * v
 
-    pysim.gradient(both[0], -controls, loss=loss)
-    pysim.gradient(both[0], controls, loss=loss)
-    for worlds in both:
+    pysim.gradient(pair[0], -controls, loss=loss)
+    pysim.gradient(pair[0], controls, loss=loss)
+    for worlds in pair:
         worlds.step(steps=8, controls=controls)
-    assert np.array_equal(both[0].q, both[1].q)
-    assert np.array_equal(ends[1], both[1].q)
+    assert np.array_equal(pair[0].q, pair[1].q)
+    assert np.array_equal(ends[1], pair[1].q)
 
 
 BALL = """

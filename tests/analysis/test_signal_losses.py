@@ -227,9 +227,9 @@ def test_masses_act_on_signals_of_inverse_dynamics(tmp_path: Path) -> None:
 def test_held_outputs_of_sampled_blocks_have_the_gradient_of_differences(
     period: float, tmp_path: Path
 ) -> None:
-    own = {"period": period}
+    keys = {"period": period}
     read = {"type": "coordinates", "coordinates": JOINTS}
-    text = ARM + table("sensor", name="read", **read, **own)
+    text = ARM + table("sensor", name="read", **read, **keys)
     text += table(
         "controller",
         name="pd",
@@ -237,7 +237,7 @@ def test_held_outputs_of_sampled_blocks_have_the_gradient_of_differences(
         inputs=["target", "read.q", "read.v"],
         kp=[30.0, 12.0],
         kd=[1.5, 0.4],
-        **own,
+        **keys,
     )
     text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="pd")
     scene = scene_of(tmp_path, text, passes=1)

@@ -51,7 +51,7 @@ def nodes_along(worlds: pysim.Worlds, count: int) -> pysim.Worlds:
 def test_a_and_b_are_those_of_differences(steps: int, tmp_path: Path) -> None:
     worlds = hopping(tmp_path)
     saved, model = worlds.save(), worlds.model
-    found = pysim.step_derivatives(worlds, steps=steps)
+    derivatives = pysim.step_derivatives(worlds, steps=steps)
     assert worlds.save() == saved
     size, count = 1e-4, 2 * model.nv + 1
     differences = np.zeros((2 * model.nv, count))
@@ -63,12 +63,12 @@ def test_a_and_b_are_those_of_differences(steps: int, tmp_path: Path) -> None:
             worlds.v[0] += move[model.nv : -1]
             worlds.inputs["torque"] += move[-1]
             worlds.step(steps=steps)
-            ends = model.difference(found.q[0], worlds.q[0]), worlds.v[0] - found.v[0]
+            ends = model.difference(derivatives.q[0], worlds.q[0]), worlds.v[0] - derivatives.v[0]
             differences[:, i] += weight * np.concatenate(ends) / 60 / size
     rows = slice(0, 2 * model.nv)
     largest = np.abs(differences).max()
-    assert np.abs(found.A[0, rows, rows] - differences[:, :-1]).max() < 1e-9 * largest
-    assert np.abs(found.B[0, rows, 0] - differences[:, -1]).max() < 1e-9 * largest
+    assert np.abs(derivatives.A[0, rows, rows] - differences[:, :-1]).max() < 1e-9 * largest
+    assert np.abs(derivatives.B[0, rows, 0] - differences[:, -1]).max() < 1e-9 * largest
 
 
 @pytest.mark.parametrize("rolls", [False, True])

@@ -39,7 +39,7 @@ ANY = "accuracy = 1e9"  # every step has the longest length
 
 def pressed(tmp_path: Path, step: float, run: str = ANY, **changes: Any) -> pysim.Scene:
     """A body that stays in contact, by default a ball that slides."""
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "shape": BALL,
         "mass": 1.0,
         "start": "{ xyz = [0, 0, 0.094], v = [3.0, 0.3, -0.05, 3, 2, 1] }",
@@ -49,7 +49,7 @@ def pressed(tmp_path: Path, step: float, run: str = ANY, **changes: Any) -> pysi
         "step": step,
         "run": run,
     }
-    return free_body(tmp_path, **(given | changes))
+    return free_body(tmp_path, **(values | changes))
 
 
 def end(scene: pysim.Scene) -> np.ndarray:

@@ -107,17 +107,17 @@ def test_distances_are_those_of_coal(kinds: tuple[str, str], folder: Path) -> No
     rng = np.random.default_rng(27)
     a, b = (shape_of(kind, folder) for kind in kinds)
     X_a, X_b = random_poses(rng, 300), random_poses(rng, 300)
-    found = distances(a, X_a, b, X_b)
+    result = distances(a, X_a, b, X_b)
     expected = coal_distances(a, X_a, b, X_b)
     apart = expected > 1e-6
     assert apart.sum() > 20
-    np.testing.assert_allclose(found.distance[apart], expected[apart], atol=1e-7)
-    overlap = found.distance < 0
+    np.testing.assert_allclose(result.distance[apart], expected[apart], atol=1e-7)
+    overlap = result.distance < 0
     assert overlap.sum() > 20
-    shallow = overlap & (found.distance > -0.02)
-    assert (found.distance[shallow] >= expected[shallow] - 1e-6).all()
+    shallow = overlap & (result.distance > -0.02)
+    assert (result.distance[shallow] >= expected[shallow] - 1e-6).all()
     np.testing.assert_allclose(
-        found.nearest_b - found.nearest_a, found.distance[:, None] * found.normal, atol=1e-9
+        result.nearest_b - result.nearest_a, result.distance[:, None] * result.normal, atol=1e-9
     )
 
 

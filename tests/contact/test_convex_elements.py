@@ -150,17 +150,17 @@ def test_a_world_has_the_same_bits_alone_and_in_a_batch(tmp_path: Path) -> None:
     q[:, 0] += rng.uniform(-0.3, 0.3, 11)
     q[:, 1] += rng.uniform(0.0, 0.05, 11)
     v = rng.uniform(-0.5, 0.5, (11, 2))
-    whole = pysim.rollout(scene, q, v, steps=100, every=20)
+    rows = pysim.rollout(scene, q, v, steps=100, every=20)
     threads = pysim.rollout(scene, q, v, threads=2, steps=100, every=20)
-    np.testing.assert_array_equal(threads.q, whole.q)
-    np.testing.assert_array_equal(threads.v, whole.v)
+    np.testing.assert_array_equal(threads.q, rows.q)
+    np.testing.assert_array_equal(threads.v, rows.v)
     worlds = pysim.Worlds(scene, 11)
-    worlds.load(whole.state)
+    worlds.load(rows.state)
     for k in range(11):
         alone = pysim.rollout(scene, q[k], v[k], steps=100, every=20)
-        np.testing.assert_array_equal(alone.q, whole.q[k])
+        np.testing.assert_array_equal(alone.q, rows.q[k])
         assert worlds.save([k]) == alone.state
-    assert np.ptp(whole.q[:, -1, 0]) > 0.1
+    assert np.ptp(rows.q[:, -1, 0]) > 0.1
 
 
 def test_a_rollout_goes_on_where_another_ended(tmp_path: Path) -> None:
@@ -191,12 +191,14 @@ def test_rows_have_the_states_of_their_times(tmp_path: Path) -> None:
 
 def servos(text: str) -> str:
     """The scene with servos in place of the springs and dampers of its joints."""
-    found = re.findall(
+    springs = re.findall(
         r"\[model\.joint\.(\w+)\]\nstiffness = (\S+)\ndamping = (\S+)\nrest = (\S+)\n?", text
     )
-    own = re.sub(r"\[model\.joint\.\w+\]\nstiffness = \S+\ndamping = \S+\nrest = \S+\n", "", text)
+    scene_text = re.sub(
+        r"\[model\.joint\.\w+\]\nstiffness = \S+\ndamping = \S+\nrest = \S+\n", "", text
+    )
     blocks = ""
-    for joint, kp, kd, rest in found:
+    for joint, kp, kd, rest in springs:
         blocks += constant(f"{joint} target", float(rest), "rad")
         blocks += table(
             "actuator",
@@ -207,9 +209,9 @@ def servos(text: str) -> str:
             gain=[float(kp)],
             bias=[0.0, -float(kp), -float(kd)],
         )
-    assert len(found) == 12
-    own = own.replace("free_base = true", "free_base = true\nenforce_limits = false")
-    return own.replace("[simulation]", blocks + "[simulation]")
+    assert len(springs) == 12
+    scene_text = scene_text.replace("free_base = true", "free_base = true\nenforce_limits = false")
+    return scene_text.replace("[simulation]", blocks + "[simulation]")
 
 
 def test_servos_of_a_robot_act_as_springs_and_dampers_of_its_joints(tmp_path: Path) -> None:

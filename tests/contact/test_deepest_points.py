@@ -64,19 +64,19 @@ def test_the_deepest_point_of_a_pair_is_as_deep_as_its_shapes(
     q[:, 7:10] = 0.5 * way
     for _ in range(16):  # moved along the line of centres until they are that far apart
         poses = pysim.forward_kinematics(model, q)
-        found = distances(shapes[0], poses[:, 0], shapes[1], poses[:, 1])
-        q[:, 7:10] -= ((found.distance - wanted) * 0.9)[:, None] * way
+        result = distances(shapes[0], poses[:, 0], shapes[1], poses[:, 1])
+        q[:, 7:10] -= ((result.distance - wanted) * 0.9)[:, None] * way
     poses = pysim.forward_kinematics(model, q)
-    found = distances(shapes[0], poses[:, 0], shapes[1], poses[:, 1])
+    result = distances(shapes[0], poses[:, 0], shapes[1], poses[:, 1])
     assert scene.contacts is not None
     report = _engine.contact_points(
         scene.contacts.engine, q, np.zeros((POSES, model.nv)), reach=0.05
     ).reshape(POSES, -1, 18)
     exists = np.abs(report[..., 12:15]).sum(axis=-1) > 0  # has a normal
     depth = np.where(exists, report[..., 6], -np.inf).max(axis=1)
-    near = (np.abs(found.distance - wanted) < 1e-3) & (found.distance < 0)
+    near = (np.abs(result.distance - wanted) < 1e-3) & (result.distance < 0)
     assert near.mean() > 0.3
-    missing = -found.distance - depth
-    allowed = np.maximum(LEAST_DEPTH * np.abs(found.distance), 1e-6)
+    missing = -result.distance - depth
+    allowed = np.maximum(LEAST_DEPTH * np.abs(result.distance), 1e-6)
     bad = np.flatnonzero((missing > allowed) & near)
-    assert len(bad) == 0, [(int(k), found.distance[k], depth[k]) for k in bad[:6]]
+    assert len(bad) == 0, [(int(k), result.distance[k], depth[k]) for k in bad[:6]]

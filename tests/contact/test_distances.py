@@ -70,18 +70,18 @@ def test_every_pair_of_the_reference_is_known() -> None:
 
 @pytest.mark.parametrize("row", HELD, ids=lambda row: f"{row['a']}-{row['b']}")
 def test_distances_are_those_of_coal(row: dict[str, Any]) -> None:
-    found = distances(*pair_of(row))
+    result = distances(*pair_of(row))
     if row["distance"] >= -SHALLOW:
         tolerance = 1e-7 if row["distance"] > 0 else 1e-6
-        assert found.distance == pytest.approx(row["distance"], abs=tolerance)
+        assert result.distance == pytest.approx(row["distance"], abs=tolerance)
         atol = 1e-4 if closed(row) else 1e-3  # of EPA on curved shapes
-        np.testing.assert_allclose(found.normal, row["normal_a_to_b"], atol=atol)
+        np.testing.assert_allclose(result.normal, row["normal_a_to_b"], atol=atol)
     elif closed(row):  # EPA gives some way out, the closed form the shortest
-        assert found.distance >= row["distance"] - 1e-6
+        assert result.distance >= row["distance"] - 1e-6
     else:
-        assert found.distance >= 1.2 * row["distance"]
+        assert result.distance >= 1.2 * row["distance"]
     np.testing.assert_allclose(
-        found.nearest_b - found.nearest_a, found.distance * found.normal, atol=1e-12
+        result.nearest_b - result.nearest_a, result.distance * result.normal, atol=1e-12
     )
 
 

@@ -260,7 +260,7 @@ def test_geoms_of_an_mjcf_file_touch_by_their_masks(tmp_path: Path) -> None:
         for k, geom in enumerate(GEOMS)
     )
     (tmp_path / "m.xml").write_text(MJCF.format(bodies=bodies), "utf-8")
-    found = touching(scene(tmp_path, file="m.xml"))
+    pairs = touching(scene(tmp_path, file="m.xml"))
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     model.body_pos[2:] = 0.001 * np.arange(6)[:, None]  # all in one place
     data = mujoco.MjData(model)
@@ -269,8 +269,8 @@ def test_geoms_of_an_mjcf_file_touch_by_their_masks(tmp_path: Path) -> None:
     expected = {
         frozenset(names[model.geom_bodyid[g]] for g in contact.geom) for contact in data.contact
     }
-    assert found == expected
-    assert frozenset(("b1", "b3")) in found
+    assert pairs == expected
+    assert frozenset(("b1", "b3")) in pairs
 
 
 @pytest.mark.parametrize(

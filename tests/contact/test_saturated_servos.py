@@ -93,7 +93,7 @@ def test_every_way_to_bound_a_servo_is_the_same(tmp_path: Path) -> None:
     at_joint = text.replace(bound, "").replace(
         'type = "revolute"', 'type = "revolute"\neffort_limit = 10.0'
     )
-    both = text.replace(bound, "force_range = [-30.0, 10.0]").replace(
+    twice_bounded = text.replace(bound, "force_range = [-30.0, 10.0]").replace(
         'type = "revolute"', 'type = "revolute"\neffort_limit = 10.0'
     )
     in_band = at_joint.replace(
@@ -109,7 +109,7 @@ def test_every_way_to_bound_a_servo_is_the_same(tmp_path: Path) -> None:
     )
     first, *others = (
         run(tmp_path, own, 4e-3, interval=0.02).q
-        for own in (text, at_joint, both, in_band, affine, geared)
+        for own in (text, at_joint, twice_bounded, in_band, affine, geared)
     )
     for q in others:
         np.testing.assert_allclose(q, first, atol=1e-9)

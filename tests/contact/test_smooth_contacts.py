@@ -48,7 +48,7 @@ EXACT = "rtol = 1e-11\natol = 1e-13"
 
 def slider(tmp_path: Path, run: str, step: float | None = None, **changes: Any) -> pysim.Scene:
     """A ball that stays in contact while it slips at first and bounces in the contact's spring."""
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "shape": BALL,
         "mass": 1.0,
         "start": "{ xyz = [0, 0, 0.094], v = [1.0, 0.3, -0.05, 0, 2, 1] }",
@@ -59,8 +59,8 @@ def slider(tmp_path: Path, run: str, step: float | None = None, **changes: Any) 
         "run": f"{run}\nslip_speed = 0.5",
     }
     if step is None:
-        given["step"] = 0.1
-    return free_body(tmp_path, **(given | changes))
+        values["step"] = 0.1
+    return free_body(tmp_path, **(values | changes))
 
 
 def end(scene: pysim.Scene) -> np.ndarray:

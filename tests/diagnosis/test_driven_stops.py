@@ -266,7 +266,7 @@ def test_a_rope_that_pulls_a_joint_beyond_its_limit_is_held_as_a_motor_is(integr
 
 def test_a_rope_over_a_joint_between_two_limbs_loads_that_joint_alone():
     """Both of its ends move with the first limb's joint."""
-    found = {}
+    stiffnesses = {}
     for drive in (False, True):
         b = arm(integrator="convex")
         b.body("hand", mass=0.5, com=[0.1, 0, 0], inertia={"xx": 0.001, "yy": 0.002, "zz": 0.002})
@@ -280,9 +280,9 @@ def test_a_rope_over_a_joint_between_two_limbs_loads_that_joint_alone():
             ]
             b.signal("pull", "constant", value=600.0, unit="N")
             b.actuator("rope", type="winch", command="pull", path=path)
-        found[drive] = [joint.stop_stiffness[0] for joint in stopped(b).model.joints]
-    assert found[True][0] == found[False][0]
-    assert found[True][1] > 10 * found[False][1]
+        stiffnesses[drive] = [joint.stop_stiffness[0] for joint in stopped(b).model.joints]
+    assert stiffnesses[True][0] == stiffnesses[False][0]
+    assert stiffnesses[True][1] > 10 * stiffnesses[False][1]
 
 
 def test_a_rope_that_a_stop_cannot_carry_is_named():

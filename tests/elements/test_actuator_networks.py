@@ -94,7 +94,7 @@ def write_onnx(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def scene_of(folder: Path, name: str = "drive.npz", **keys: Any) -> Path:
-    given = {
+    keys = {
         "file": name,
         "history": list(HISTORY),
         "position_scale": 2.0,
@@ -108,7 +108,7 @@ def scene_of(folder: Path, name: str = "drive.npz", **keys: Any) -> Path:
         name="network",
         type="actuator_network",
         inputs=["target", "joints.q", "joints.v"],
-        **given,
+        **keys,
     )
     (folder / "arm.toml").write_text(ARM + text, "utf-8")
     return folder / "arm.toml"

@@ -84,7 +84,7 @@ def test_a_mass_on_a_moving_spring_sticks_and_slips(tmp_path):
 
 def crossings(t, x, rate, *, rising):
     """Return the times at which x passes 0, by cubic interpolation between rows."""
-    found = []
+    instants = []
     for k in np.flatnonzero((x[:-1] < 0) != (x[1:] < 0)):
         if (x[k + 1] > 0) == rising:
             h = t[k + 1] - t[k]
@@ -96,8 +96,8 @@ def crossings(t, x, rate, *, rising):
             ]
             roots = np.roots(cubic)
             (inside,) = roots[(abs(roots.imag) < 1e-9) & (roots.real >= 0) & (roots.real <= 1)]
-            found.append(t[k] + h * inside.real)
-    return found
+            instants.append(t[k] + h * inside.real)
+    return instants
 
 
 @pytest.mark.parametrize("integrator", ["implicit_midpoint", "generalized_alpha"])

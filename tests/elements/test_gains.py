@@ -33,9 +33,9 @@ def run_of(folder, text, integrator):
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicit_midpoint"])
 def test_a_pid_of_two_coordinates_is_two_of_one(tmp_path, integrator):
-    both = constant("to", [1.0, -2.0])
-    both += table("controller", name="u", type="pid", inputs=["to", "p.q"], **PID)
-    both += table("actuator", name="push", type="force", coordinates=["x", "y"], command="u")
+    pair = constant("to", [1.0, -2.0])
+    pair += table("controller", name="u", type="pid", inputs=["to", "p.q"], **PID)
+    pair += table("actuator", name="push", type="force", coordinates=["x", "y"], command="u")
     alone = ""
     for k, name in enumerate("xy"):
         keys = {key: value[k] for key, value in PID.items()}
@@ -44,18 +44,18 @@ def test_a_pid_of_two_coordinates_is_two_of_one(tmp_path, integrator):
             "controller", name=f"u{name}", type="pid", inputs=[f"to{name}", f"p{name}.q"], **keys
         )
         alone += table("actuator", name=f"push{name}", type="force", joint=name, command=f"u{name}")
-    first, second = run_of(tmp_path, both, integrator), run_of(tmp_path, alone, integrator)
+    first, second = run_of(tmp_path, pair, integrator), run_of(tmp_path, alone, integrator)
     np.testing.assert_allclose(first.q, second.q, atol=1e-12)
     assert np.abs(first.signals["u"]).max(axis=0) == pytest.approx([2.0, 0.7])
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicit_midpoint"])
 def test_servos_have_a_gain_for_each_coordinate(tmp_path, integrator):
-    both = constant("to", [1.0, -2.0]) + table(
+    tables = constant("to", [1.0, -2.0]) + table(
         "actuator", name="hold", type="position_servo", coordinates=["x", "y"], command="to",
         kp=[30.0, 8.0], kd=[4.0, 1.0],
     )  # fmt: skip
-    both += table(
+    tables += table(
         "actuator",
         name="slow",
         type="velocity_servo",
@@ -63,7 +63,7 @@ def test_servos_have_a_gain_for_each_coordinate(tmp_path, integrator):
         command="to",
         kd=[0.5, 2.0],
     )
-    both += table(
+    tables += table(
         "actuator",
         name="lift",
         type="force",
@@ -87,7 +87,7 @@ def test_servos_have_a_gain_for_each_coordinate(tmp_path, integrator):
             "actuator", name=f"slow{name}", type="velocity_servo", kd=[0.5, 2.0][k], **keys
         )
         alone += table("actuator", name=f"lift{name}", type="force", gear=[2.0, -1.0][k], **keys)
-    first, second = run_of(tmp_path, both, integrator), run_of(tmp_path, alone, integrator)
+    first, second = run_of(tmp_path, tables, integrator), run_of(tmp_path, alone, integrator)
     np.testing.assert_allclose(first.q, second.q, atol=1e-12)
 
 

@@ -63,17 +63,17 @@ def library():
 
 def required(plugin):
     """Return a number, or three, for every field without a default."""
-    found = {}
+    values = {}
     for name, field in fields_of(plugin).items():
         given = KEYS.get(plugin_name(plugin), {}).get(name)
         if given is not None:
-            found[name] = given
+            values[name] = given
         elif field.default is field.default_factory:  # both are missing
             triple = field_type(plugin, field) == tuple[float, float, float]
-            found[name] = [0.4, -0.7, 1.1] if triple else 1.3
+            values[name] = [0.4, -0.7, 1.1] if triple else 1.3
         elif name == "damping":
-            found[name] = 0.6
-    return found
+            values[name] = 0.6
+    return values
 
 
 def plugin_name(plugin):

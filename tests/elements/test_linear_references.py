@@ -154,17 +154,17 @@ def test_a_four_bar_linkage_with_a_spring(tmp_path):
     middle = {"xyz": [s["coupler_m"] / 2, 0, 0]}
     text += table("sensor", name="middle", type="pose", frame="coupler", at=middle)
     scene = scene_of(tmp_path, text + simulation())
-    found = pysim.linearize(
+    system = pysim.linearize(
         scene, ["torque"], ["q.crank", "v.crank", "q.rocker", "v.rocker", "middle.position"]
     )
-    T = found.C[:2]  # to the crank's coordinates
+    T = system.C[:2]  # to the crank's coordinates
     back = np.linalg.inv(T)
-    case.agrees("A", T @ found.A @ back)
-    case.agrees("B", T @ found.B)
-    case.agrees("C", (found.C @ back)[[2, 3, 4]])
-    case.agrees("D", found.D[[2, 3, 4]])
-    case.agrees("poles", poles(found.poles))
-    assert np.abs(found.rate).max() < 1e-9
+    case.agrees("A", T @ system.A @ back)
+    case.agrees("B", T @ system.B)
+    case.agrees("C", (system.C @ back)[[2, 3, 4]])
+    case.agrees("D", system.D[[2, 3, 4]])
+    case.agrees("poles", poles(system.poles))
+    assert np.abs(system.rate).max() < 1e-9
 
 
 def cart_pole(tmp_path, s, **run):

@@ -184,21 +184,21 @@ def assert_close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
 @pytest.mark.parametrize("name", PATHS)
 def test_forces_and_derivatives_are_those_of_a_massless_body(tmp_path, rng, name):
     model = scene_with(tmp_path, PATHS[name]).model
-    other = compile_model(with_bodies(model.spec))
+    rebuilt = compile_model(with_bodies(model.spec))
     q, v = states(model, rng)
     a = rng.normal(size=v.shape)
-    assert (model.nv, model.nbodies) == (other.nv, 4)
-    assert_close(pysim.elastic_energy(model, q), pysim.elastic_energy(other, q))
-    assert_close(pysim.passive_forces(model, q, v), pysim.passive_forces(other, q, v))
+    assert (model.nv, model.nbodies) == (rebuilt.nv, 4)
+    assert_close(pysim.elastic_energy(model, q), pysim.elastic_energy(rebuilt, q))
+    assert_close(pysim.passive_forces(model, q, v), pysim.passive_forces(rebuilt, q, v))
     pairs = zip(
         pysim.passive_force_derivatives(model, q, v),
-        pysim.passive_force_derivatives(other, q, v),
+        pysim.passive_force_derivatives(rebuilt, q, v),
         strict=True,
     )
     for matrix, expected in pairs:
         assert_close(matrix, expected, 1e-11)
-    assert_close(pysim.rnea(model, q, v, a), pysim.rnea(other, q, v, a))
-    accelerations = (pysim.aba(own, q, v, 0.0 * v, passive=True) for own in (model, other))
+    assert_close(pysim.rnea(model, q, v, a), pysim.rnea(rebuilt, q, v, a))
+    accelerations = (pysim.aba(own, q, v, 0.0 * v, passive=True) for own in (model, rebuilt))
     assert_close(*accelerations, 1e-11)
 
 

@@ -76,22 +76,22 @@ def test_every_row_holds_what_was_sampled_at_the_last_instant(
     scene = scene_of(tmp_path, driven(integrator, period, event))
     run = pysim.simulate(scene)
     torque = RISE * instants(run.t, period)
-    found = run.signals
+    signals = run.signals
     for name in ("held", "effort.hinge"):
-        np.testing.assert_allclose(found[name], torque, rtol=1e-12, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(signals[name], torque, rtol=1e-12, atol=1e-12, err_msg=name)
     np.testing.assert_allclose(run.a[:, 0], torque / INERTIA, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(
-        found["acceleration.angular"][:, 2], torque / INERTIA, rtol=1e-9, atol=1e-9
+        signals["acceleration.angular"][:, 2], torque / INERTIA, rtol=1e-9, atol=1e-9
     )
-    np.testing.assert_allclose(found["power"], torque * run.v[:, 0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(signals["power"], torque * run.v[:, 0], rtol=1e-9, atol=1e-9)
     order = {"semi_implicit": 5e-2, "rk4": 1e-9, "dopri5": 1e-9}.get(integrator, 2e-3)
     np.testing.assert_allclose(
-        found["slow_held"], slow(instants(run.t, period)), rtol=0, atol=order
+        signals["slow_held"], slow(instants(run.t, period)), rtol=0, atol=order
     )
 
     own = pysim.rollout(scene, signals=["held", "slow_held", "effort.hinge"])
     for name, values in own.signals.items():
-        np.testing.assert_allclose(values, found[name], rtol=1e-12, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(values, signals[name], rtol=1e-12, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("integrator", ["dopri5", "rk4"])

@@ -68,7 +68,7 @@ def test_an_imu_on_a_spinning_top(tmp_path):
 def test_force_torque_sensors_at_the_joints_of_an_arm(tmp_path):
     case = Case("force_torque")
     s = case.setup
-    found, accelerations = [], []
+    wrenches, accelerations = [], []
     for state, torque in zip(
         case.expected("accelerations")["at"]["q, v"], s["motor_torques_N_m"], strict=True
     ):
@@ -79,12 +79,12 @@ def test_force_torque_sensors_at_the_joints_of_an_arm(tmp_path):
         run = pysim.simulate(
             scene_of(tmp_path, text + simulation("rk4", duration=1e-3, interval=1e-3))
         )
-        found.append(
+        wrenches.append(
             np.hstack([run.signals[f"ft{k}.{x}"][0] for k in (1, 2) for x in ("force", "torque")])
         )
         accelerations.append(run.a[0])
     case.agrees("accelerations", accelerations)
-    case.agrees("wrench", found)
+    case.agrees("wrench", wrenches)
 
 
 POINT = [0.1, -0.05, 0.2]

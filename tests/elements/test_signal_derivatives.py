@@ -425,17 +425,17 @@ USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
 
 def graph_of(tmp_path, monkeypatch, text):
     """Return the graph of a scene."""
-    found = []
+    instances = []
 
     class Kept(GraphBuilder):
         def compile(self, *arguments):
-            found.append(self)
+            instances.append(self)
             return super().compile(*arguments)
 
     monkeypatch.setattr(signal_compiler, "GraphBuilder", Kept)
     (tmp_path / "car.tir").write_bytes(TYRE.read_bytes())
     scene_of(tmp_path, mechanism() + text + simulation("generalized_alpha"))
-    return found[-1]
+    return instances[-1]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -471,18 +471,18 @@ def test_derivatives_along_the_motions_of_the_inputs_are_those_of_complex_steps(
 def test_every_element_of_the_library_is_among_them():
     find_block("controller", "pd")
     find_force("rope")
-    own = {
+    in_library = {
         name
         for kind in (ACTUATORS, CONTROLLERS, SENSORS)
         for name, plugin in kind.registered.items()
         if plugin.__module__.startswith("pysim.")
     }
-    own |= {
+    in_library |= {
         name
         for name, plugin in FORCES.registered.items()
         if plugin.__module__.startswith("pysim.") and depends_on_signals(name)
     }
-    assert own == {*SYSTEMS, *INVERSE_DYNAMICS, *NETWORKS, *READ_ALONE, *USED} - {"sensors"}
+    assert in_library == {*SYSTEMS, *INVERSE_DYNAMICS, *NETWORKS, *READ_ALONE, *USED} - {"sensors"}
 
 
 @pytest.mark.filterwarnings("ignore:.*the run gained:pysim.PysimWarning")  # by long steps

@@ -183,12 +183,12 @@ def test_commands_that_may_be_forces_are_accepted(tmp_path: Path, unit: str, gea
 
 
 def test_signals_of_different_units_have_no_sum(tmp_path: Path) -> None:
-    both = constant("a", 1.0, "rad") + constant("b", 1.0, "N·m")
+    tables = constant("a", 1.0, "rad") + constant("b", 1.0, "N·m")
     with pytest.raises(pysim.SceneError, match=r"'second' must be in \[rad\]"):
         scene_of(
             tmp_path,
             disc()
-            + both
+            + tables
             + table("controller", name="s", type="sum", inputs=["a", "b"], weights=[1.0, -1.0])
             + motor("s"),
         )
@@ -196,7 +196,7 @@ def test_signals_of_different_units_have_no_sum(tmp_path: Path) -> None:
     scene_of(
         tmp_path,
         disc()
-        + both
+        + tables
         + table("controller", name="s", type="sum", inputs=["a", "b"], weights=weights)
         + motor("s"),
     )

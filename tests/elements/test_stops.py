@@ -33,18 +33,18 @@ def test_an_impact_has_the_restitution_that_is_given(tmp_path, integrator, keys,
 
 
 def test_the_restitution_does_not_depend_on_stiffness_and_falls_with_speed(tmp_path):
-    found = {}
+    restitution = {}
     for stiffness in (None, 5e3):
         for speed in (0.5, 2.0):
             own = "" if stiffness is None else f"stiffness = {stiffness}, "
             text = wall(f"{{ upper = 0.1, {own}dissipation = 0.4 }}", speed)
             run = simulation(duration=1.0, interval=1.0)
-            found[stiffness, speed] = (
+            restitution[stiffness, speed] = (
                 -pysim.simulate(scene_of(tmp_path, text + run)).v[-1, 0] / speed
             )
-    for (_, speed), e in found.items():
+    for (_, speed), e in restitution.items():
         assert e == pytest.approx(pysim.contact.restitution_of(0.4, speed), rel=1e-7)
-    assert found[None, 2.0] < found[None, 0.5] - 0.1
+    assert restitution[None, 2.0] < restitution[None, 0.5] - 0.1
 
 
 def test_the_ledger_of_a_rebound_closes(tmp_path):

@@ -71,7 +71,7 @@ def scene_file(folder: Path, integrator: str) -> Path:
 
 def undisturbed(scene: pysim.Scene) -> np.ndarray:
     """Return q, v (episodes, steps + 1, worlds, nq + nv) of worlds that make one step after the other."""
-    found = []
+    episodes = []
     for episode in range(EPISODES):
         worlds = pysim.Worlds(scene, WORLDS)
         for _ in range(episode):
@@ -80,8 +80,8 @@ def undisturbed(scene: pysim.Scene) -> np.ndarray:
         for _ in range(STEPS):
             worlds.step(steps=1)
             rows.append(np.hstack([worlds.q, worlds.v]))
-        found.append(rows)
-    return np.array(found)
+        episodes.append(rows)
+    return np.array(episodes)
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -89,17 +89,19 @@ def test_no_division_move_save_or_reset_changes_a_bit(
     integrator: str, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     scene = pysim.load_scene(scene_file(tmp_path, integrator))
-    whole = undisturbed(scene)
-    assert (whole[0, -1] != whole[1, -1]).any(axis=1).all()  # noise of episodes differs
+    expected_rows = undisturbed(scene)
+    assert (
+        (expected_rows[0, -1] != expected_rows[1, -1]).any(axis=1).all()
+    )  # noise of episodes differs
     worlds = pysim.Worlds(scene, WORLDS)
-    number, episode, made = np.arange(WORLDS), np.zeros(WORLDS, int), np.zeros(WORLDS, int)
+    number, episode, steps_made = np.arange(WORLDS), np.zeros(WORLDS, int), np.zeros(WORLDS, int)
     for _ in range(30):
         match rng.choice(["step", "step", "step", "save", "pickle", "move", "reset"]):
             case "step":
                 span, which = int(rng.integers(1, 7)), rng.random(WORLDS) < 0.7
-                which &= made + span <= STEPS
+                which &= steps_made + span <= STEPS
                 worlds.step(steps=span, where=which)
-                made[which] += span
+                steps_made[which] += span
             case "save":
                 saved = worlds.save()
                 worlds.v[:] = 7.0
@@ -109,16 +111,16 @@ def test_no_division_move_save_or_reset_changes_a_bit(
             case "move":
                 places = rng.permutation(WORLDS)
                 worlds.load(worlds.save(places), np.arange(WORLDS))
-                number, episode, made = number[places], episode[places], made[places]
+                number, episode, steps_made = number[places], episode[places], steps_made[places]
             case "reset":
                 which = (rng.random(WORLDS) < 0.3) & (episode < EPISODES - 1)
                 worlds.reset(where=which)
                 number[which] = np.flatnonzero(which)
                 episode[which] += 1
-                made[which] = 0
-        expected = whole[episode, made, number]
+                steps_made[which] = 0
+        expected = expected_rows[episode, steps_made, number]
         assert np.hstack([worlds.q, worlds.v]).tobytes() == expected.tobytes()
-        np.testing.assert_allclose(worlds.t, made * scene.settings.step, rtol=1e-15)
+        np.testing.assert_allclose(worlds.t, steps_made * scene.settings.step, rtol=1e-15)
 
 
 def test_worlds_of_every_integrator_go_on_in_another_process(tmp_path: Path) -> None:

@@ -117,25 +117,25 @@ def test_bits_are_the_same_for_threads_parts_of_a_batch_and_a_saved_one(
     tmp_path: Path, single: bool
 ) -> None:
     make = partial(Environment, scene_of(tmp_path, table(more=SLIDES)), single=single)
-    whole = make(6, seed=SEED)
-    whole.reset()
-    given = actions(whole, 40) + np.array([[1], [-1], [0], [1], [1], [-1]]) / 2
-    start = run(whole, given[:15])
-    saved = whole.save()
-    expected = [*start, *run(whole, given[15:])]
-    assert whole.levels is not None
-    assert len(set(whole.levels.tolist())) > 1
+    undivided = make(6, seed=SEED)
+    undivided.reset()
+    inputs = actions(undivided, 40) + np.array([[1], [-1], [0], [1], [1], [-1]]) / 2
+    start = run(undivided, inputs[:15])
+    saved = undivided.save()
+    expected = [*start, *run(undivided, inputs[15:])]
+    assert undivided.levels is not None
+    assert len(set(undivided.levels.tolist())) > 1
     again = make(6, seed=1, threads=2)
     again.load(saved)
-    for mine, theirs in zip(run(again, given[15:]), expected[30:], strict=True):
+    for mine, theirs in zip(run(again, inputs[15:]), expected[30:], strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(again.levels, whole.levels)
+    np.testing.assert_array_equal(again.levels, undivided.levels)
     for numbers in ([4, 1], [0, 2, 3, 5]):
         part = make(len(numbers), seed=SEED, numbers=numbers, threads=3)
         part.reset()
-        for mine, theirs in zip(run(part, given[:, numbers]), expected, strict=True):
+        for mine, theirs in zip(run(part, inputs[:, numbers]), expected, strict=True):
             np.testing.assert_array_equal(mine, theirs[numbers])
-    first = whole.reset(seed=SEED)
+    first = undivided.reset(seed=SEED)
     np.testing.assert_array_equal(first, make(6, seed=SEED).reset())
 
 

@@ -162,18 +162,18 @@ def test_bits_are_the_same_for_threads_parts_of_a_batch_and_a_saved_one(
     make = partial(Environment, SCENES / f"{name}.toml", overrides=OFTEN[name], single=single)
     whole = make(6, seed=SEED)
     whole.reset()
-    given = actions(whole, 12)
-    start = run(whole, given[:5])
+    inputs = actions(whole, 12)
+    start = run(whole, inputs[:5])
     saved = whole.save()
-    expected = [*start, *run(whole, given[5:])]
+    expected = [*start, *run(whole, inputs[5:])]
     again = make(6, seed=1, threads=2)
     again.load(saved)
-    for mine, theirs in zip(run(again, given[5:]), expected[10:], strict=True):
+    for mine, theirs in zip(run(again, inputs[5:]), expected[10:], strict=True):
         np.testing.assert_array_equal(mine, theirs)
     for numbers in ([4, 1], [0, 2, 3, 5]):
         part = make(len(numbers), seed=SEED, numbers=numbers, threads=3)
         part.reset()
-        for mine, theirs in zip(run(part, given[:, numbers]), expected, strict=True):
+        for mine, theirs in zip(run(part, inputs[:, numbers]), expected, strict=True):
             np.testing.assert_array_equal(mine, theirs[numbers])
 
 
@@ -681,20 +681,22 @@ def test_drawn_numbers_are_the_same_in_parts_of_a_batch_and_when_loaded(tmp_path
     path = with_table(tmp_path, TABLE + RANDOMISED)
     whole = Environment(path, 5, seed=SEED, threads=2)
     whole.reset()
-    given = actions(whole, 12)
-    start = run(whole, given[:5])
+    inputs = actions(whole, 12)
+    start = run(whole, inputs[:5])
     whole.reset(where=[4])
     saved = whole.save()
-    expected = run(whole, given[5:])
+    expected = run(whole, inputs[5:])
     again = Environment(path, 5, seed=1)
     again.load(saved)
-    for mine, theirs in zip(run(again, given[5:]), expected, strict=True):
+    for mine, theirs in zip(run(again, inputs[5:]), expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     part = Environment(path, 2, seed=SEED, numbers=[4, 1])
     part.reset()
-    first = run(part, given[:5, [4, 1]])
+    first = run(part, inputs[:5, [4, 1]])
     part.reset(where=[0])
-    for mine, theirs in zip([*first, *run(part, given[5:, [4, 1]])], start + expected, strict=True):
+    for mine, theirs in zip(
+        [*first, *run(part, inputs[5:, [4, 1]])], start + expected, strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs[[4, 1]])
 
 

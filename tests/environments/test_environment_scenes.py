@@ -52,23 +52,23 @@ def test_an_environment_takes_a_page_or_two(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_random_actions_give_finite_observations_and_rewards_that_differ(name: str) -> None:
-    own = environment(name)
-    first = own.reset(seed=1)
+    environment_of_scene = environment(name)
+    first = environment_of_scene.reset(seed=1)
     assert (first[0] != first[1]).any()  # starts differ
     rng = np.random.default_rng(2)
     rewards = []
     for _ in range(25):
-        step = own.step(rng.uniform(-1, 1, (4, own.action_size)))
+        step = environment_of_scene.step(rng.uniform(-1, 1, (4, environment_of_scene.action_size)))
         assert np.isfinite(step.observations).all()
-        assert np.isfinite(own.critic).all()
-        assert not own.worlds.lost.any()
+        assert np.isfinite(environment_of_scene.critic).all()
+        assert not environment_of_scene.worlds.lost.any()
         rewards.append(step.reward)
-        own.reset(where=step.terminated)
+        environment_of_scene.reset(where=step.terminated)
     assert np.isfinite(rewards).all()
     assert np.std(rewards) > 1e-3
     used = np.abs(step.observations).max(axis=0)
     assert (used > 0).mean() > 0.9  # an observation that never changes teaches nothing
-    assert used.max() < own.limit
+    assert used.max() < environment_of_scene.limit
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -56,7 +56,7 @@ def ppo(arrays: dict[str, Any]) -> tuple[dict[str, Any], Policy]:
     names = ["mlp_extractor.policy_net.0", "mlp_extractor.policy_net.2", "action_net"]
     rng = np.random.default_rng(3)
     mean, variance = rng.normal(0, 0.01, INPUTS), rng.uniform(1e-6, 0.1, INPUTS)
-    other = {
+    further = {
         "mlp_extractor.value_net.0.weight": np.zeros((4, INPUTS)),
         "log_std": np.zeros(1),
         "obs_rms.mean": mean,
@@ -66,7 +66,7 @@ def ppo(arrays: dict[str, Any]) -> tuple[dict[str, Any], Policy]:
     def policy(x: np.ndarray) -> np.ndarray:
         return act(arrays, "tanh", np.clip((x - mean) / np.sqrt(variance + 1e-8), -10, 10))
 
-    return renamed(arrays, names) | other, policy
+    return renamed(arrays, names) | further, policy
 
 
 def sac(arrays: dict[str, Any]) -> tuple[dict[str, Any], Policy]:

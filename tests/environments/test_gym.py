@@ -223,7 +223,7 @@ def episodes(mode: str, count: int) -> list[list[bytes]]:
     """Observations and rewards of each world, episode by episode, under actions that depend on the step in it."""
     env = gym.make_vec(DRAWN, 4, autoreset_mode=mode, overrides={"environment.duration": 1.0})
     observations, _ = env.reset(seed=3)
-    found: list[list[bytes]] = [[x.tobytes()] for x in observations]
+    streams: list[list[bytes]] = [[x.tobytes()] for x in observations]
     ended = np.zeros(4, bool)
     for _ in range(count):
         before, steps = ended, env.environment.steps
@@ -234,14 +234,14 @@ def episodes(mode: str, count: int) -> list[list[bytes]]:
         begins = before if mode == "next_step" else np.zeros(4, bool)
         for k in range(4):
             own = final[k] if ended[k] else observations[k]
-            found[k].append(own.tobytes() + (b"" if begins[k] else reward[k].tobytes()))
+            streams[k].append(own.tobytes() + (b"" if begins[k] else reward[k].tobytes()))
             if ended[k] and mode == "same_step":
-                found[k].append(observations[k].tobytes())
+                streams[k].append(observations[k].tobytes())
         if mode == "disabled" and ended.any():
             observations, _ = env.reset(options={"reset_mask": ended})
             for k in np.flatnonzero(ended).tolist():
-                found[k].append(observations[k].tobytes())
-    return found
+                streams[k].append(observations[k].tobytes())
+    return streams
 
 
 def test_all_modes_see_the_same_episodes() -> None:

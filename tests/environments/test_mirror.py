@@ -133,39 +133,41 @@ def test_left_and_right_are_exchanged_as_the_names_say() -> None:
         ("go1", ("FL", "FR", "RL", "RR"), "hip", [1, -1, 1, *turning]),  # velocity first
         ("anymal", ("LF", "RF", "LH", "RH"), "HAA", turning),
     ):
-        own = Environment(SCENES / f"{name}.toml", 1)
-        assert own.mirror is not None
+        walker = Environment(SCENES / f"{name}.toml", 1)
+        assert walker.mirror is not None
         legs = dict(zip(exchanged, (exchanged[k] for k in (1, 0, 3, 2)), strict=True))
         tables = tomllib.loads((SCENES / f"{name}.toml").read_text("utf-8"))
         order = tables["actuator"][0]["coordinates"]
         expected = [order.index(legs[joint[:2]] + joint[2:]) for joint in order]
-        np.testing.assert_array_equal(own.mirror.action.place, expected)
+        np.testing.assert_array_equal(walker.mirror.action.place, expected)
         signs = [-1 if turns in joint else 1 for joint in order]
-        np.testing.assert_array_equal(own.mirror.action.factor, signs)
+        np.testing.assert_array_equal(walker.mirror.action.factor, signs)
         count = len(base)
-        np.testing.assert_array_equal(own.mirror.observation.factor[:count], base)
-        np.testing.assert_array_equal(own.mirror.observation.place[:count], np.arange(count))
-        np.testing.assert_array_equal(own.mirror.critic.factor[-4:], [1, -1, 1, 1])
+        np.testing.assert_array_equal(walker.mirror.observation.factor[:count], base)
+        np.testing.assert_array_equal(walker.mirror.observation.place[:count], np.arange(count))
+        np.testing.assert_array_equal(walker.mirror.critic.factor[-4:], [1, -1, 1, 1])
 
 
 def test_a_world_in_the_mirror_stays_the_image_of_the_first(tmp_path: Path) -> None:
-    own = Environment(pair(tmp_path), 2, dtype=np.float64)
-    assert own.mirror is not None
-    own.reset(seed=1)
+    walkers = Environment(pair(tmp_path), 2, dtype=np.float64)
+    assert walkers.mirror is not None
+    walkers.reset(seed=1)
     places, signs = [0, 2, 1], np.array([-1, -1, -1])
-    own.worlds.v[1] = own.worlds.v[0, places] * signs
-    own.worlds.inputs["goal"][1] = -own.worlds.inputs["goal"][0]
+    walkers.worlds.v[1] = walkers.worlds.v[0, places] * signs
+    walkers.worlds.inputs["goal"][1] = -walkers.worlds.inputs["goal"][0]
     rng = np.random.default_rng(2)
     for _ in range(40):
         action = rng.uniform(-1, 1, 2)
-        step = own.step([action, own.mirror.action.of(action)])
-        seen = own.critic
-        assert np.abs(own.worlds.q[0]).min() > 0
-        np.testing.assert_allclose(own.worlds.q[1], own.worlds.q[0, places] * signs, atol=1e-12)
+        step = walkers.step([action, walkers.mirror.action.of(action)])
+        seen = walkers.critic
+        assert np.abs(walkers.worlds.q[0]).min() > 0
+        np.testing.assert_allclose(
+            walkers.worlds.q[1], walkers.worlds.q[0, places] * signs, atol=1e-12
+        )
         assert step.reward[1] == pytest.approx(step.reward[0], abs=1e-12)
-    image = own.mirror.observation.of(step.observations[0])
+    image = walkers.mirror.observation.of(step.observations[0])
     np.testing.assert_allclose(step.observations[1], image, atol=1e-12)
-    np.testing.assert_allclose(seen[1], own.mirror.critic.of(seen[0]), atol=1e-12)
+    np.testing.assert_allclose(seen[1], walkers.mirror.critic.of(seen[0]), atol=1e-12)
 
 
 def test_images_of_images_are_what_they_were(tmp_path: Path) -> None:

@@ -61,10 +61,10 @@ def listening(pid: int) -> list[str]:
 
 def test_a_run_is_repeated_and_continued_to_the_bit(tmp_path: Path) -> None:
     with learner() as first:
-        found = [progress.reward for progress in first.iterations(3)]
+        rewards = [progress.reward for progress in first.iterations(3)]
         assert first.steps == 3 * 24 * 25
         first.save(tmp_path / "learner.pt")
-        found += [progress.reward for progress in first.iterations(2)]
+        rewards += [progress.reward for progress in first.iterations(2)]
         first.write_policy(tmp_path / "first.npz")
         if sys.platform == "linux":
             addresses = {address for pid in ids(first) for address in listening(pid)}
@@ -72,9 +72,9 @@ def test_a_run_is_repeated_and_continued_to_the_bit(tmp_path: Path) -> None:
         processes = ids(first)
     assert not any(run(pid) for pid in processes)
     with learner() as second:
-        assert [progress.reward for progress in second.iterations(2)] == found[:2]
+        assert [progress.reward for progress in second.iterations(2)] == rewards[:2]
         second.load(tmp_path / "learner.pt")
-        assert [progress.reward for progress in second.iterations(2)] == found[3:]
+        assert [progress.reward for progress in second.iterations(2)] == rewards[3:]
         second.write_policy(tmp_path / "second.npz")
     with np.load(tmp_path / "first.npz") as a, np.load(tmp_path / "second.npz") as b:
         for name in a:

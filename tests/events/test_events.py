@@ -39,7 +39,7 @@ def coordinate(index, at=0.0, direction=Direction.both):
 def passings(model, q, v, times, events, tolerance=1e-10):
     """(times, which, states) of every event, the outputs, for one world, call by call."""
     worlds = AdaptiveWorlds(model, q, v, tolerance, events=_engine.Events(model, events))
-    found, rows, left = [], [], np.asarray(times, float)
+    seen, rows, left = [], [], np.asarray(times, float)
     while left.size:
         made = worlds.advance(left)
         n = made.reached[0]
@@ -48,8 +48,8 @@ def passings(model, q, v, times, events, tolerance=1e-10):
         left = left[n:]
         if made.stops[0] is Stop.EVENT:
             q, v = (worlds.engine.parts[x][0].copy() for x in "qv")
-            found.append((worlds.seen[0].item(), worlds.event[0], q, v))
-    return found, np.array(rows)
+            seen.append((worlds.seen[0].item(), worlds.event[0], q, v))
+    return seen, np.array(rows)
 
 
 @event("test_height")

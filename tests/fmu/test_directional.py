@@ -120,13 +120,13 @@ SHAPES = (
 @pytest.mark.parametrize("shape", SHAPES)
 def test_slopes_of_contacts_take_points_and_normals_along(tmp_path: Path, shape: str) -> None:
     text = table("ground", plane={"normal": [0, 0, 1], "offset": 0})
-    for name, own, height in (
+    for name, keys, height in (
         ("low", shape, 0.0995),
         ("high", "sphere = { radius = 0.08 }", 0.279),
     ):
         inertia = {"xx": 0.02, "yy": 0.015, "zz": 0.01}
         text += table("body", name=name, mass=2.0, inertia=inertia)
-        text += f"collision = {{ {own} }}\n"
+        text += f"collision = {{ {keys} }}\n"
         start = {"xyz": [0.01, 0.02, height], "v": [0.1, -0.2, -0.1, 0.3, 0.2, 0.5]}
         text += table("joint", name=f"free {name}", type="free", child=name, start=start)
     text += table("contact", between=["low", "high"])
@@ -134,7 +134,7 @@ def test_slopes_of_contacts_take_points_and_normals_along(tmp_path: Path, shape:
     write_fmu(scene, tmp_path / "a.fmu", model_exchange=True)
     equation = Equation(tmp_path / "a.fmu", tmp_path / "a")
     slopes = check(equation, 1e-5, 1e-5)
-    forces = [k for k, own in enumerate(equation.names) if own.startswith("contact.")]
+    forces = [k for k, keys in enumerate(equation.names) if keys.startswith("contact.")]
     assert np.abs(slopes[forces]).max() > 1
 
 

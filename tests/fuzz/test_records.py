@@ -281,41 +281,41 @@ def environment(name: str) -> tuple[Environment, bytes]:
 
 
 def changes_of_arrays(parts: dict[str, Any]) -> list[Change]:
-    found = []
+    changes = []
     for name, array in parts.items():
         values: list[Any] = REALS if array.dtype.kind == "f" else WHOLE
         if array.dtype.kind not in "fi":
             values = [0, 1, 255]
         if array.dtype.kind in "fiu":
-            found += [Change(name, k, value) for k in range(array.size) for value in values]
-        found += [
+            changes += [Change(name, k, value) for k in range(array.size) for value in values]
+        changes += [
             Change(name, -1, kind)
             for kind in ("missing", "empty", "text", "longer", "complex", "huge")
         ]
-    return found
+    return changes
 
 
 def with_change(parts: dict[str, Any], change: Change) -> dict[str, Any]:
-    made = dict(parts)
-    array = made[change.part]
+    changed = dict(parts)
+    array = changed[change.part]
     if change.value == "missing":
-        del made[change.part]
+        del changed[change.part]
     elif change.value == "empty":
-        made[change.part] = np.zeros((0,))
+        changed[change.part] = np.zeros((0,))
     elif change.value == "text":
-        made[change.part] = np.full(array.shape, "x")
+        changed[change.part] = np.full(array.shape, "x")
     elif change.value == "longer":
-        made[change.part] = np.concatenate([array.ravel(), array.ravel(), [0]])
+        changed[change.part] = np.concatenate([array.ravel(), array.ravel(), [0]])
     elif change.value == "complex":
-        made[change.part] = array.astype(complex) if array.dtype.kind in "fiub" else array
+        changed[change.part] = array.astype(complex) if array.dtype.kind in "fiub" else array
     elif change.value == "huge":
-        made[change.part] = np.broadcast_to(np.zeros(1), (1000, *array.shape[1:]))
+        changed[change.part] = np.broadcast_to(np.zeros(1), (1000, *array.shape[1:]))
     else:
         numbers = array.astype(array.dtype).ravel()
         with np.errstate(all="ignore"):
             numbers[change.place] = change.value
-        made[change.part] = numbers.reshape(array.shape)
-    return made
+        changed[change.part] = numbers.reshape(array.shape)
+    return changed
 
 
 def archived(parts: dict[str, Any]) -> bytes:
@@ -328,10 +328,10 @@ def archived(parts: dict[str, Any]) -> bytes:
 def test_a_changed_record_of_an_environment_is_refused_or_goes_on(
     name: str, record_property: Callable[[str, Any], None]
 ) -> None:
-    own, saved = environment(name)
+    subject, saved = environment(name)
     with np.load(io.BytesIO(saved)) as file:
         parts = {key: file[key] for key in file.files}
-    worlds = own.worlds
+    worlds = subject.worlds
     head, record = split(parts["worlds"].tobytes())
     where = places(worlds, record)
 
@@ -342,18 +342,18 @@ def test_a_changed_record_of_an_environment_is_refused_or_goes_on(
             made = {**parts, "worlds": np.frombuffer(record_of_worlds, np.uint8)}
         else:
             made = with_change(parts, change)
-        own.load(saved)
+        subject.load(saved)
         try:
-            own.load(archived(made))
+            subject.load(archived(made))
         except PysimError:
-            assert own.save() == saved, "a refused record has changed the environment"
+            assert subject.save() == saved, "a refused record has changed the environment"
             raise
-        own.save()
-        ended = own.worlds.lost
+        subject.save()
+        ended = subject.worlds.lost
         for _ in range(2):
-            step = own.step(np.zeros((2, own.action_size)))
+            step = subject.step(np.zeros((2, subject.action_size)))
             ended = step.terminated | step.truncated
-            own.reset(where=ended)
+            subject.reset(where=ended)
 
     changes = changes_of_arrays({key: array for key, array in parts.items() if key != "worlds"})
     changes += [c._replace(part=f"worlds.{c.part}") for c in every_change(where)]

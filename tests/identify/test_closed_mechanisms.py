@@ -504,7 +504,7 @@ def test_a_loop_whose_rows_vanish_leaves_the_open_mechanism(tmp_path: Path) -> N
     """A point of a planar arm stays in its plane without the loop's force."""
     arm = TRIANGLE.partition("[[loop]]")[0]
     plane = '[[loop]]\nname = "plane"\ntype = "point_on_plane"\nb = "right"\n'
-    found = []
+    results = []
     for text in (arm, arm + plane):
         (tmp_path / "arm.toml").write_text(text, "utf-8")
         model = pysim.load_scene(tmp_path / "arm.toml").model
@@ -517,8 +517,8 @@ def test_a_loop_whose_rows_vanish_leaves_the_open_mechanism(tmp_path: Path) -> N
         )
         tau = pysim.rnea(model, q, v, a)
         guess = mistaken(model, 5)
-        found.append(identify(guess, make_samples(guess, t, q, tau, v, a)))
-    np.testing.assert_allclose(found[1].base_values, found[0].base_values, rtol=1e-6, atol=1e-9)
+        results.append(identify(guess, make_samples(guess, t, q, tau, v, a)))
+    np.testing.assert_allclose(results[1].base_values, results[0].base_values, rtol=1e-6, atol=1e-9)
 
 
 def test_a_recording_of_another_mechanism_is_rejected_by_row_and_loop() -> None:

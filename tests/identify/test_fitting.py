@@ -135,7 +135,7 @@ def test_friction_stiffness_and_restitution_follow_from_a_bounce_and_a_slide(
     """Within 1 % with 1 % noise, from a scene whose numbers are wrong by up to three times."""
     t, q = recorded(scene_of(tmp_path, BOUNCE_AND_SLIDE), 0.01)
     guess = BOUNCE_AND_SLIDE.replace("0.45", "0.2").replace("2e3", "6e3").replace("0.7", "0.4")
-    found = fit(
+    result = fit(
         pysim.load_scene(scene_of(tmp_path, guess)),
         t,
         q,
@@ -146,11 +146,11 @@ def test_friction_stiffness_and_restitution_follow_from_a_bounce_and_a_slide(
         },
         samples=24,
     )
-    mu, stiffness, e = found.values.values()
+    mu, stiffness, e = result.values.values()
     assert mu == pytest.approx(0.45, rel=0.01)
     assert stiffness == pytest.approx(2e3, rel=0.01)
     assert e == pytest.approx(0.7, rel=0.01)
-    for exact, deviation in zip((0.45, 2e3, 0.7), found.deviations.values(), strict=True):
+    for exact, deviation in zip((0.45, 2e3, 0.7), result.deviations.values(), strict=True):
         assert 0 < deviation < 0.01 * exact
 
 
@@ -160,7 +160,7 @@ def test_numbers_of_a_contact_follow_from_a_mechanism_with_a_loop(tmp_path: Path
     t, q = recorded(scene_of(tmp_path, LOOP), 0.01)
     q[: len(q) // 2, 1] = np.nan
     guess = LOOP.replace("2e3", "8e3").replace("0.4, at", "0.7, at")
-    found = fit(
+    result = fit(
         scene_of(tmp_path, guess),
         t,
         q,
@@ -170,7 +170,7 @@ def test_numbers_of_a_contact_follow_from_a_mechanism_with_a_loop(tmp_path: Path
         },
         samples=16,
     )
-    stiffness, e = found.values.values()
+    stiffness, e = result.values.values()
     assert stiffness == pytest.approx(2e3, rel=0.01)
     assert e == pytest.approx(0.4, rel=0.01)
 

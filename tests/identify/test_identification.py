@@ -135,17 +135,17 @@ def test_friction_and_rotor_inertia_are_recovered(recording: Recording) -> None:
     panda = load_robot("panda")
     driven = panda.with_armature(rotor)
     own = arm_recording(driven, 6000, seed=4)
-    found = identify(
+    result = identify(
         panda,
         own.samples(panda, differentiate=False),
         resistances=("damping", "friction", "armature"),
     )
     # those of the first two joints cannot be distinguished from the links' own inertia; the prior keeps these
-    np.testing.assert_allclose(found.resistance("armature")[2:], rotor[2:], atol=0.03)
+    np.testing.assert_allclose(result.resistance("armature")[2:], rotor[2:], atol=0.03)
     damping = np.array([joint.damping[0] for joint in panda.joints])
-    np.testing.assert_allclose(found.resistance("damping")[:7], damping[:7], atol=0.1)
-    assert (found.resistance("damping") >= 0).all()
-    np.testing.assert_allclose(found.model.armature, found.resistance("armature"))
+    np.testing.assert_allclose(result.resistance("damping")[:7], damping[:7], atol=0.1)
+    assert (result.resistance("damping") >= 0).all()
+    np.testing.assert_allclose(result.model.armature, result.resistance("armature"))
 
 
 def test_cross_validation_and_deviations_equal_the_noise(

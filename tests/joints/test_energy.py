@@ -25,8 +25,8 @@ SCENES = {  # step [s]: as long as shows the scheme's error above rounding
 NUDGES = (0.0, 1e-9, -1e-9, 2e-9, -2e-9)  # of the start's velocity
 
 
-def drift(name: str, steps: int, duration: float, nudge: float = 0.0, rests: int = 20) -> float:
-    """Largest change of energy at `rests` instants, of the energy that moves at the start."""
+def drift(name: str, steps: int, duration: float, nudge: float = 0.0, instants: int = 20) -> float:
+    """Largest change of energy at as many `instants`, of the energy that moves at the start."""
     scene = load_own_scene(name)
     model, q, v = scene.model, scene.state.q, (1 + nudge) * scene.state.v
 
@@ -35,8 +35,8 @@ def drift(name: str, steps: int, duration: float, nudge: float = 0.0, rests: int
         return float(pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q) + own)
 
     step, start, worst, most = duration / steps, energy(), 0.0, 0.0
-    for _ in range(rests):
-        q, v, _ = make_steps(model, q, v, 0.0, step, steps // rests, "rk4", scene.actuation)
+    for _ in range(instants):
+        q, v, _ = make_steps(model, q, v, 0.0, step, steps // instants, "rk4", scene.actuation)
         worst = max(worst, abs(energy() - start))
         most = max(most, float(pysim.kinetic_energy(model, q, v)))
     return worst / most

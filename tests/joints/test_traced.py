@@ -98,7 +98,7 @@ def test_a_plugin_equals_its_built_in_twin_in_every_algorithm(kind, rng, isa):
             replace(j, type=TWINS[kind][1]) if j.type == kind else j for j in built_in.joints
         ),
     )
-    model, other = compile_model(built_in), compile_model(twin)
+    model, traced = compile_model(built_in), compile_model(twin)
     q, v, x = states(model, rng, 19)
     for run in (
         lambda m: pysim.rnea(m, q, v, x),
@@ -116,7 +116,7 @@ def test_a_plugin_equals_its_built_in_twin_in_every_algorithm(kind, rng, isa):
     ):
         expected = np.asarray(run(model))
         scale = max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(run(other), expected, rtol=0, atol=1e-12 * scale)
+        np.testing.assert_allclose(run(traced), expected, rtol=0, atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize("kind", TWINS)

@@ -72,7 +72,7 @@ def test_the_closed_state_is_as_near_as_that_of_slsqp() -> None:
     closed, rng = start_state(model).q, np.random.default_rng(3)
     for _ in range(12):
         q = closed + rng.uniform(-0.5, 0.5, 3)
-        found = assemble(model, q).q
+        nearest = assemble(model, q).q
         M = crba(model, q)
 
         def distance(x, q=q, M=M):
@@ -80,9 +80,9 @@ def test_the_closed_state_is_as_near_as_that_of_slsqp() -> None:
 
         best = minimize(
             distance,
-            found,
+            nearest,
             constraints={"type": "eq", "fun": lambda x: constraint_residual(model, x)},
             method="SLSQP",
             options={"ftol": 1e-14},
         )
-        assert np.sqrt(distance(found)) < np.sqrt(best.fun) + 1e-3
+        assert np.sqrt(distance(nearest)) < np.sqrt(best.fun) + 1e-3

@@ -135,9 +135,9 @@ def test_a_limit_excludes_a_solution() -> None:
 def test_a_target_out_of_reach_gives_the_nearest_configuration_and_the_distance(
     panda: pysim.Model,
 ) -> None:
-    found = pysim.inverse_kinematics(arm(), {"tip": [2.0, 0.0, 0.0]}, [0.3, 0.2])
-    assert not found.converged
-    assert found.error == pytest.approx(2.0 - 0.9, abs=1e-6)
+    result = pysim.inverse_kinematics(arm(), {"tip": [2.0, 0.0, 0.0]}, [0.3, 0.2])
+    assert not result.converged
+    assert result.error == pytest.approx(2.0 - 0.9, abs=1e-6)
     goal, (lower, upper) = np.array([3.0, 0, 0]), limits(panda)
     best = min(
         minimize(
@@ -147,9 +147,9 @@ def test_a_target_out_of_reach_gives_the_nearest_configuration_and_the_distance(
         ).fun
         for start in configurations(panda, 5)
     )
-    found = pysim.inverse_kinematics(panda, {"panda_hand": goal})
-    assert not found.converged
-    assert found.error == pytest.approx(best**0.5, rel=1e-4)
+    result = pysim.inverse_kinematics(panda, {"panda_hand": goal})
+    assert not result.converged
+    assert result.error == pytest.approx(best**0.5, rel=1e-4)
 
 
 def test_several_frames_are_met_at_once() -> None:

@@ -51,10 +51,10 @@ def tube(run: pysim.Trajectory) -> Tube:
 @pytest.mark.parametrize("ends", [["clamped", "free"], ["ball", "free"]])
 def test_the_centre_line_is_the_cubic_through_the_hinges(ends: list[str]) -> None:
     run = bent(ends=ends, section={"rectangle": [0.02, 0.01]})
-    own = tube(run)
+    rod_tube = tube(run)
     begins = int(ends[0] == "clamped")
     matrices = with_world(run.poses[-1])
-    points, _ = own.placed(matrices)
+    points, _ = rod_tube.placed(matrices)
     bars = range(BARS)
     P = np.array([matrices[k][:3, 3] for k in bars])
     d = np.array([matrices[k][:3, 0] for k in bars]) * L / BARS
@@ -63,7 +63,7 @@ def test_the_centre_line_is_the_cubic_through_the_hinges(ends: list[str]) -> Non
         clamp = np.array(run.header.connections[0]["frames"][0][1])[:3, 0]
         slopes[0] = clamp * L / BARS
         slopes[-1] = matrices[BARS][:3, 0] * L / BARS
-    along = np.unique(own.along.round(9))
+    along = np.unique(rod_tube.along.round(9))
     for a in along:
         k = min(int(a - begins), BARS - 1)
         u = a - begins - k
@@ -74,7 +74,7 @@ def test_the_centre_line_is_the_cubic_through_the_hinges(ends: list[str]) -> Non
             + u * (1 - u) ** 2 * slopes[k]
             - u * u * (1 - u) * slopes[k + 1]
         )
-        ring = points[np.abs(own.along - a) < 1e-6]
+        ring = points[np.abs(rod_tube.along - a) < 1e-6]
         np.testing.assert_allclose(ring.mean(axis=0), spline, atol=1e-7)
 
 

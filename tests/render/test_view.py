@@ -415,11 +415,11 @@ def test_forces_are_drawn_in_every_view_and_in_moving_pictures() -> None:
 def test_another_run_is_a_translucent_copy_with_its_name() -> None:
     way = np.column_stack([np.zeros((11, 2)), np.full(11, 1.0)])
     box = drawn(Shape("box", (0.4, 0.3, 0.3)))
-    other = dataclasses.replace(moving(way, box), source="second.h5")
+    second = dataclasses.replace(moving(way, box), source="second.h5")
     first = dataclasses.replace(cart(), source="first.h5")
     options = render_options(first, azimuth=-90.0, **SMALL)
     with offscreen(options) as plotter:
-        seen = Viewer(plotter, first, options, [other])
+        seen = Viewer(plotter, first, options, [second])
         assert seen.player.extent.points[:, 2].max() >= 1.0  # it belongs to the picture
         captions = seen.player.captions
         assert captions is not None
@@ -428,7 +428,7 @@ def test_another_run_is_a_translucent_copy_with_its_name() -> None:
         with_ghost = capture(plotter, options)
         seen.key("g")
         assert (capture(plotter, options) != with_ghost).any()
-    pictures = [still(first, others=others, azimuth=-90.0, **SMALL) for others in ((), [other])]
+    pictures = [still(first, others=others, azimuth=-90.0, **SMALL) for others in ((), [second])]
     assert (pictures[0] != pictures[1]).any()
 
 

@@ -200,11 +200,13 @@ def changed(spec, k, **changes):
 def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
     spec = random_tree(rng, CHAIN, chain=True)
     ends = np.zeros(3), np.ones(3)
-    own, other = (spring("s", "world", b, *ends, 1.0, 0.0, 0.0) for b in ("body1", "body3"))
+    spring_of_1, spring_of_3 = (
+        spring("s", "world", b, *ends, 1.0, 0.0, 0.0) for b in ("body1", "body3")
+    )
     gear = CouplingSpec("gear", {"joint0": 1.0, "joint3": 2.0})
     other_gear = CouplingSpec("gear", {"joint0": 1.0, "joint2": 2.0})
     loop = LoopSpec("loop", "distance", "body0", "body3", np.eye(4), np.eye(4), length=1.0)
-    tied = replace(spec, couplings=(gear,), loops=(loop,), forces=(own,))
+    tied = replace(spec, couplings=(gear,), loops=(loop,), forces=(spring_of_1,))
     cases = {
         "its joint 'joint3' has another type of motion": (spec, changed(spec, 3, type="prismatic")),
         "its joint 'joint3' has an armature in one of the two only": (
@@ -230,7 +232,10 @@ def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
             replace(tied, loops=(replace(loop, type="point_on_plane"),)),
         ),
         "it has 0 forces, not 1": (tied, replace(tied, forces=())),
-        "its force 0 is not 's' between the same bodies": (tied, replace(tied, forces=(other,))),
+        "its force 0 is not 's' between the same bodies": (
+            tied,
+            replace(tied, forces=(spring_of_3,)),
+        ),
     }
     for difference, pair in cases.items():
         first, second = map(compile_model, pair)

@@ -96,17 +96,20 @@ def model_of(path: Path) -> pysim.Model:
         return pysim.load_model(path, inertia="nearest")
 
 
-def same_dynamics(one: pysim.Model, other: pysim.Model, tolerance: float = 1e-13) -> None:
+def same_dynamics(model: pysim.Model, converted: pysim.Model, tolerance: float = 1e-13) -> None:
     """Relative differences of M and τ, and differences of forces and poses, at a random state."""
-    assert one.joint_names == other.joint_names
-    assert set(one.frame_names) == set(other.frame_names)
+    assert model.joint_names == converted.joint_names
+    assert set(model.frame_names) == set(converted.frame_names)
     rng = np.random.default_rng(26)
-    q, (v, a) = one.random_configuration(rng), rng.normal(size=(2, one.nv))
+    q, (v, a) = model.random_configuration(rng), rng.normal(size=(2, model.nv))
     for found, expected in (
-        (crba(other, q), crba(one, q)),
-        (rnea(other, q, v, a), rnea(one, q, v, a)),
-        (passive_forces(other, q, v), passive_forces(one, q, v)),
-        *((frame_placement(other, q, f), frame_placement(one, q, f)) for f in one.frame_names),
+        (crba(converted, q), crba(model, q)),
+        (rnea(converted, q, v, a), rnea(model, q, v, a)),
+        (passive_forces(converted, q, v), passive_forces(model, q, v)),
+        *(
+            (frame_placement(converted, q, f), frame_placement(model, q, f))
+            for f in model.frame_names
+        ),
     ):
         scale = max(1e-9, float(np.abs(expected).max(initial=0.0)))
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale)
@@ -141,21 +144,21 @@ def test_a_scene_is_written_with_all_its_parts(tmp_path: Path, name: str) -> Non
     assert_same_run(one, other)
 
 
-def assert_same_run(one: Scene, other: Scene) -> None:
+def assert_same_run(scene: Scene, converted: Scene) -> None:
     """The start, the settings, drives, events and counts of constraints are equal."""
-    np.testing.assert_allclose(other.state.q, one.state.q, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(other.state.v, one.state.v, rtol=0, atol=1e-12)
-    assert replace(one.settings, step_file="") == replace(other.settings, step_file="")
-    assert one.spec.render == other.spec.render
-    assert one.spec.hold == other.spec.hold
+    np.testing.assert_allclose(converted.state.q, scene.state.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(converted.state.v, scene.state.v, rtol=0, atol=1e-12)
+    assert replace(scene.settings, step_file="") == replace(converted.settings, step_file="")
+    assert scene.spec.render == converted.spec.render
+    assert scene.spec.hold == converted.spec.hold
     for part in ("loops", "couplings", "forces", "frames"):
-        names = [[x.name for x in getattr(s.spec.model, part)] for s in (one, other)]
+        names = [[x.name for x in getattr(s.spec.model, part)] for s in (scene, converted)]
         assert names[0] == names[1]
     for key in ("name", "joint", "coordinate", "offset", "amplitude", "frequency", "phase"):
-        values = [[getattr(x, key) for x in s.spec.actuators] for s in (one, other)]
+        values = [[getattr(x, key) for x in s.spec.actuators] for s in (scene, converted)]
         assert values[0] == values[1]
     for key in ("name", "joint", "body", "offset", "direction", "stop", "type"):
-        values = [[getattr(x, key) for x in s.spec.events] for s in (one, other)]
+        values = [[getattr(x, key) for x in s.spec.events] for s in (scene, converted)]
         assert values[0] == values[1]
 
 
@@ -264,9 +267,9 @@ between = ["world", "puck"]
     convert(tmp_path / "s.toml", tmp_path / "t.toml")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
-        one, other = (pysim.load_scene(tmp_path / f"{name}.toml") for name in "st")
-    same_dynamics(one.model, other.model)
-    a, b = one.spec.model.contacts, other.spec.model.contacts
+        original, converted = (pysim.load_scene(tmp_path / f"{name}.toml") for name in "st")
+    same_dynamics(original.model, converted.model)
+    a, b = original.spec.model.contacts, converted.spec.model.contacts
     assert a is not None
     assert b is not None
     plain = [{name: vars(m) | {"where": ""} for name, m in x.materials.items()} for x in (a, b)]
@@ -274,8 +277,8 @@ between = ["world", "puck"]
     assert a.excluded == b.excluded
     assert [p.surface_velocity for p in a.pairs] == [p.surface_velocity for p in b.pairs]
     assert b.grounds[0].normal == pytest.approx(a.grounds[0].normal, abs=1e-15)
-    for scene in (one, other):
-        shapes = [own for body in scene.spec.model.bodies for own in body.collisions]
+    for loaded in (original, converted):
+        shapes = [own for body in loaded.spec.model.bodies for own in body.collisions]
         assert [own.material for own in shapes] == ["ice", "default"]
     assert "collision = true" in (tmp_path / "t.toml").read_text("utf-8")
 

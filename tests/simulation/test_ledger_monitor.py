@@ -220,7 +220,7 @@ def rollout_texts(*arguments: Any, **keys: Any) -> list[str]:
 
 def test_a_rollout_reports_the_world_that_loses_energy() -> None:
     scene = scene_of(LOSSES[1][0], **LOSSES[1][1])
-    whole = rollout_texts(scene)
+    of_scene = rollout_texts(scene)
     q0, v0 = (np.tile(x, (3, 1)) for x in (scene.state.q, scene.state.v))
     v0[[0, 2]] = 0.0  # these swing, and turn before the change point
     run = pysim.simulate(scene_of("four_bars", **LONG))
@@ -228,11 +228,11 @@ def test_a_rollout_reports_the_world_that_loses_energy() -> None:
     of_model = rollout_texts(
         scene.model, q0, v0, None, 1e-3, "generalized_alpha", steps=5000, every=20
     )
-    for texts in (whole, of_model):
+    for texts in (of_scene, of_model):
         assert len(texts) <= 1
         for text in texts:
             assert re.match(r"^rollout: world \d: the run lost \S+ J ", text)
-    assert len(whole) == len(balance_texts(scene))
+    assert len(of_scene) == len(balance_texts(scene))
 
 
 @pytest.mark.parametrize("name", ["double_pendulum", "four_bar", "spherical_pendulum", "five_bar"])

@@ -50,7 +50,7 @@ def test_a_span_without_a_keyword_is_rejected_with_what_to_write(span):
 @pytest.mark.parametrize("array", ["q", "v", "t"])
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_a_number_that_is_not_finite_loses_its_world_alone_where_loops_close(array, number):
-    worlds, others = pysim.Worlds(four_bar(), 3), pysim.Worlds(four_bar(), 3)
+    worlds, undisturbed = pysim.Worlds(four_bar(), 3), pysim.Worlds(four_bar(), 3)
     getattr(worlds, array)[1, ...] = number
     with pytest.warns(
         pysim.PysimWarning, match=f"1 of 3 worlds are lost, world 1: .* {array} was set"
@@ -58,9 +58,9 @@ def test_a_number_that_is_not_finite_loses_its_world_alone_where_loops_close(arr
         worlds.step(steps=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        others.step(steps=3)
+        undisturbed.step(steps=3)
     assert worlds.lost.tolist() == [False, True, False]
-    np.testing.assert_array_equal(worlds.q[[0, 2]], others.q[[0, 2]])
+    np.testing.assert_array_equal(worlds.q[[0, 2]], undisturbed.q[[0, 2]])
 
 
 def test_scenes_of_different_sizes_are_rejected_with_the_difference():

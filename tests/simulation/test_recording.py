@@ -25,37 +25,37 @@ def scene(name: str, **simulation: float) -> pysim.Scene:
 @pytest.mark.parametrize("name", ["four_bar", "servo_pid", "anymal_pushed", "falling_box"])
 def test_rows_are_the_states_of_worlds_that_nobody_records(name: str) -> None:
     own = scene(name)
-    worlds, others = pysim.Worlds(own, 3), pysim.Worlds(own, 3)
+    worlds, stepped = pysim.Worlds(own, 3), pysim.Worlds(own, 3)
     every = own.settings.every
     recording = worlds.record(every=every, world=1)
     worlds.step(seconds=0.1)  # calls that pass many rows
     worlds.step(seconds=0.2)
-    rows = [(others.t[1], others.q[1].copy(), others.v[1].copy())]
+    rows = [(stepped.t[1], stepped.q[1].copy(), stepped.v[1].copy())]
     for _ in range(round(0.3 / every)):
-        others.step(seconds=every)
-        rows.append((others.t[1], others.q[1].copy(), others.v[1].copy()))
+        stepped.step(seconds=every)
+        rows.append((stepped.t[1], stepped.q[1].copy(), stepped.v[1].copy()))
     run = recording.trajectory()
     for k, found in enumerate((run.t, run.q, run.v)):
         np.testing.assert_array_equal(found, [row[k] for row in rows])
-    for own_state, other in ((worlds.q, others.q), (worlds.v, others.v), (worlds.t, others.t)):
+    for own_state, other in ((worlds.q, stepped.q), (worlds.v, stepped.v), (worlds.t, stepped.t)):
         np.testing.assert_array_equal(own_state, other)
 
 
 @pytest.mark.parametrize("name", ["four_bar", "servo_pid", "anymal_pushed"])
 def test_a_recording_has_the_columns_of_a_run(name: str, tmp_path: Path) -> None:
     own = scene(name)
-    whole = pysim.simulate(own)
+    simulated = pysim.simulate(own)
     worlds = pysim.Worlds(own)
     recording = worlds.record()
     worlds.step(seconds=0.3)
     run = recording.trajectory()
-    assert run.names | {"work": ()} == whole.names | {"work": ()}
+    assert run.names | {"work": ()} == simulated.names | {"work": ()}
     for key in ("t", "q", "v", "poses", "kinetic", "potential"):
-        np.testing.assert_allclose(getattr(run, key), getattr(whole, key), atol=1e-9)
-    np.testing.assert_allclose(run.contact_forces, whole.contact_forces, atol=1e-6)
-    np.testing.assert_allclose(run.loop_wrenches, whole.loop_wrenches, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(getattr(run, key), getattr(simulated, key), atol=1e-9)
+    np.testing.assert_allclose(run.contact_forces, simulated.contact_forces, atol=1e-6)
+    np.testing.assert_allclose(run.loop_wrenches, simulated.loop_wrenches, rtol=1e-6, atol=1e-6)
     for signal, values in run.signals.items():
-        np.testing.assert_allclose(values, whole.signals[signal], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(values, simulated.signals[signal], rtol=1e-6, atol=1e-6)
     run.save(tmp_path / "run.h5")
     assert len(pysim.load_trajectory(tmp_path / "run.h5")) == len(run)
 

@@ -123,22 +123,22 @@ def test_the_memory_of_a_scheme_returns_to_the_bit_with_its_types() -> None:
     class Own(Integrator):
         pass
 
-    own, other = Own(), Own()
+    first, second = Own(), Own()
     rows = np.random.default_rng(3).normal(size=(2, 3))
-    own.nothing, own.flag, own.count, own.name = None, True, 2**70, "Adams"  # type: ignore[attr-defined]
-    own.step_size, own.none = 0.1 + 0.2, float("nan")  # type: ignore[attr-defined]
-    own.rows, own.single = rows, np.float32(1 / 3)  # type: ignore[attr-defined]
-    own.places = np.array([3, 1], np.int32)  # type: ignore[attr-defined]
-    own.last = deque([(rows[0], 1), [rows[1]]], 5)  # type: ignore[attr-defined]
-    own.by_name = {"a": rows[0] * 1j}  # type: ignore[attr-defined]
-    set_memory(other, memory_of(own))
-    assert memory_of(other) == memory_of(own)
-    assert other.rows.tobytes() == rows.tobytes()  # type: ignore[attr-defined]
-    assert {name: type(value) for name, value in vars(other).items()} == {
-        name: type(value) for name, value in vars(own).items()
+    first.nothing, first.flag, first.count, first.name = None, True, 2**70, "Adams"  # type: ignore[attr-defined]
+    first.step_size, first.none = 0.1 + 0.2, float("nan")  # type: ignore[attr-defined]
+    first.rows, first.single = rows, np.float32(1 / 3)  # type: ignore[attr-defined]
+    first.places = np.array([3, 1], np.int32)  # type: ignore[attr-defined]
+    first.last = deque([(rows[0], 1), [rows[1]]], 5)  # type: ignore[attr-defined]
+    first.by_name = {"a": rows[0] * 1j}  # type: ignore[attr-defined]
+    set_memory(second, memory_of(first))
+    assert memory_of(second) == memory_of(first)
+    assert second.rows.tobytes() == rows.tobytes()  # type: ignore[attr-defined]
+    assert {name: type(value) for name, value in vars(second).items()} == {
+        name: type(value) for name, value in vars(first).items()
     }
-    assert other.last.maxlen == 5  # type: ignore[attr-defined]
-    assert other.last[0][0].tobytes() == rows[0].tobytes()  # type: ignore[attr-defined]
-    own.seen = {1}  # type: ignore[attr-defined]
+    assert second.last.maxlen == 5  # type: ignore[attr-defined]
+    assert second.last[0][0].tobytes() == rows[0].tobytes()  # type: ignore[attr-defined]
+    first.seen = {1}  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="seen holds set"):
-        memory_of(own)
+        memory_of(first)

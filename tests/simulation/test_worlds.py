@@ -139,21 +139,21 @@ def test_division_saving_pickling_threads_and_places_change_no_bit(
 ) -> None:
     scene = pysim.load_scene(SCENES / f"{name}.toml")
     n, steps = 11, 40  # a pack and a remainder of every width
-    one = disturbed(scene, n)
-    one.step(steps=steps)
+    single_thread = disturbed(scene, n)
+    single_thread.step(steps=steps)
 
-    other, left = disturbed(scene, n, threads=2), steps
+    two_threads, left = disturbed(scene, n, threads=2), steps
     while left:
         span = min(left, int(rng.integers(1, 8)))
-        other.step(steps=span)
+        two_threads.step(steps=span)
         left -= span
         if rng.random() < 0.4:
-            saved = other.save()
-            other.v[:] = np.nan
-            other.load(saved)
+            saved = two_threads.save()
+            two_threads.v[:] = np.nan
+            two_threads.load(saved)
         if rng.random() < 0.3:
-            other = pickle.loads(pickle.dumps(other))
-    assert other.save() == one.save()
+            two_threads = pickle.loads(pickle.dumps(two_threads))
+    assert two_threads.save() == single_thread.save()
 
     places = rng.permutation(n)
     moved = disturbed(scene, n)
@@ -161,9 +161,9 @@ def test_division_saving_pickling_threads_and_places_change_no_bit(
     moved.copy(places, np.arange(n))
     for half in (np.arange(n) % 2 == 0, np.arange(n) % 2 == 1):
         moved.step(steps=steps - steps // 2, where=half)
-    np.testing.assert_array_equal(moved.q, one.q[places])
-    np.testing.assert_array_equal(moved.v, one.v[places])
-    np.testing.assert_array_equal(moved.t, one.t)
+    np.testing.assert_array_equal(moved.q, single_thread.q[places])
+    np.testing.assert_array_equal(moved.v, single_thread.v[places])
+    np.testing.assert_array_equal(moved.t, single_thread.t)
 
 
 @pytest.mark.parametrize("name", ["anymal_pushed", "motor_run_up", "servo_pid", "four_bar"])

@@ -91,24 +91,24 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 def damaged(data: bytes, rng: np.random.Generator) -> bytes:
     """A copy with one fault: a bit, a byte, some bytes, a run of zeros or ones, a copied block, an end cut off."""
-    made, at = bytearray(data), int(rng.integers(len(data)))
+    changed, at = bytearray(data), int(rng.integers(len(data)))
     kind = rng.integers(7)
     if kind == 0:
-        made[at] ^= 1 << int(rng.integers(8))
+        changed[at] ^= 1 << int(rng.integers(8))
     elif kind == 1:
-        made[at] ^= int(rng.integers(1, 256))
+        changed[at] ^= int(rng.integers(1, 256))
     elif kind == 2:
         for k in rng.integers(0, len(data), 10):
-            made[k] ^= int(rng.integers(1, 256))
+            changed[k] ^= int(rng.integers(1, 256))
     elif kind in (3, 4):
-        end = min(len(made), at + 64)
-        made[at:end] = (b"\0" if kind == 3 else b"\xff") * (end - at)
+        end = min(len(changed), at + 64)
+        changed[at:end] = (b"\0" if kind == 3 else b"\xff") * (end - at)
     elif kind == 5:
-        end = min(len(made), at + 300)
-        made[at:end] = made[: end - at]
+        end = min(len(changed), at + 300)
+        changed[at:end] = changed[: end - at]
     else:
-        del made[at:]
-    return bytes(made)
+        del changed[at:]
+    return bytes(changed)
 
 
 def faults_of_reading(

@@ -43,23 +43,23 @@ def data_of(path: Path) -> dict[str, Any]:
 def test_every_world_has_the_numbers_of_simulate(tmp_path: Path) -> None:
     keys: dict[str, Any] = {"overrides": SHORT}
     keys["signals"] = ["energy", f"q.{pysim.load_scene(SPRING).model.coordinate_names[0]}"]
-    found = pysim.sweep(SPRING, MASSES, 4, output=tmp_path / "a.nc", piece=5, **keys)
-    assert dict(found.sizes) == {
+    results = pysim.sweep(SPRING, MASSES, 4, output=tmp_path / "a.nc", piece=5, **keys)
+    assert dict(results.sizes) == {
         "world": 12, "signal": 3, "statistic": 5, "record": 2, "time": 5, "piece": 3
     }  # fmt: skip
-    assert (found.failure == "").all()
+    assert (results.failure == "").all()
     for k in (0, 5, 11):
-        own = {key: float(found[key][k]) for key in MASSES}
+        own = {key: float(results[key][k]) for key in MASSES}
         run = pysim.simulate(pysim.load_scene(SPRING, SHORT | own))
-        one = found.isel(world=k)
+        one = results.isel(world=k)
         np.testing.assert_array_equal(one.series[0], run.energy)
         np.testing.assert_array_equal(one.series[1], run.q[:, 0])
         np.testing.assert_array_equal(one.time, run.t)
-        row = one.summary.sel(signal=str(found.record[1].item()))
+        row = one.summary.sel(signal=str(results.record[1].item()))
         x = run.q[:, 0]
         expected = [x[-1], x.min(), x.max(), x.mean(), np.sqrt((x * x).mean())]
         np.testing.assert_allclose(row, expected, rtol=1e-15)
-        assert [str(name) for name in found.statistic.values] == [
+        assert [str(name) for name in results.statistic.values] == [
             "end",
             "min",
             "max",
@@ -276,7 +276,7 @@ def test_a_piece_that_cannot_be_written_is_reported_and_computed_again(
 
 
 def test_others_read_a_dataset_while_it_is_written_and_do_not_write_it(tmp_path: Path) -> None:
-    path, found = tmp_path / "a.nc", []
+    path, outputs = tmp_path / "a.nc", []
     read = f"import pysim; print(int((pysim.load_sweep({str(path)!r}).checksum >= 0).sum()))"
     write = f"""
 from pysim.errors import SimulationError
@@ -293,11 +293,11 @@ except SimulationError as error:
             for text in (read, write):
                 command = [sys.executable, "-c", text]
                 run = subprocess.run(command, capture_output=True, text=True, check=True)
-                found.append(run.stdout)
+                outputs.append(run.stdout)
 
     pysim.sweep(SPRING, MASSES, 4, output=path, overrides=SHORT, piece=4, progress=look).close()
     problem = "is open in another program; close it there, or wait until it is done"
-    assert found == ["2\n", f"{path}: {problem}\n"]
+    assert outputs == ["2\n", f"{path}: {problem}\n"]
 
 
 def test_xarray_alone_reads_the_labels_as_texts(tmp_path: Path) -> None:
@@ -445,18 +445,18 @@ def test_signals_of_the_scene_and_places_of_frames_are_those_of_simulate(tmp_pat
     keys = {"simulation.duration": 0.02, "output.every": 0.01}
     grid: dict[str, Any] = {"body.tip.mass": [0.1, 0.2]}
     names = ["imu.acceleration[2]", "position.tip.x", "imu.acceleration[0]"]
-    found = pysim.sweep(scene, grid, output=tmp_path / "a.nc", overrides=keys, signals=names)
+    results = pysim.sweep(scene, grid, output=tmp_path / "a.nc", overrides=keys, signals=names)
     for k, mass in enumerate((0.1, 0.2)):
         loaded = pysim.load_scene(scene, keys | {"body.tip.mass": mass})
         run = pysim.simulate(loaded)
         measured = run.signals["imu.acceleration"]
-        np.testing.assert_array_equal(found.series[k, 0], measured[:, 2])
-        np.testing.assert_array_equal(found.series[k, 2], measured[:, 0])
+        np.testing.assert_array_equal(results.series[k, 0], measured[:, 2])
+        np.testing.assert_array_equal(results.series[k, 2], measured[:, 0])
         place = pysim.frame_placement(loaded.model, run.q, "tip")[:, 0, 3]
-        np.testing.assert_allclose(found.series[k, 1], place, rtol=1e-15)
-    assert abs(found.series[:, 1].values).max() > 1e-3
-    end = found.summary.sel(signal="imu.acceleration[2]", statistic="end")
-    np.testing.assert_array_equal(end, found.series[:, 0, -1])
+        np.testing.assert_allclose(results.series[k, 1], place, rtol=1e-15)
+    assert abs(results.series[:, 1].values).max() > 1e-3
+    end = results.summary.sel(signal="imu.acceleration[2]", statistic="end")
+    np.testing.assert_array_equal(end, results.series[:, 0, -1])
 
 
 def test_a_piece_has_worlds(tmp_path: Path) -> None:
@@ -472,18 +472,18 @@ def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) ->
     with pytest.warns(
         PysimWarning, match=r"a.nc: 3 of 4 worlds ended early or could not be loaded"
     ):
-        found = pysim.sweep(
+        results = pysim.sweep(
             SPRING,
             {"body[0].shape.density": [250.0, -1.0], "joint[0].stiffness": [40.0, 1e12]},
             output=path,
             overrides=keys,
         )
-    texts = found.failure.values
+    texts = results.failure.values
     assert texts[2] == "body[0].shape.density: must be positive [kg/m³], got -1.0"
     assert texts[0] == ""
     assert texts[1] == "it reached NaN or infinite values or opened its loops before t = 0.5 s"
     assert all("density" in text for text in texts[2:])
-    assert np.isfinite(found.summary[0]).all()
+    assert np.isfinite(results.summary[0]).all()
 
 
 def test_a_sweep_stops_at_the_first_failed_world_and_goes_on_if_it_is_dropped(

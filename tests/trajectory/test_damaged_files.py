@@ -166,22 +166,22 @@ def test_rows_that_are_not_stored_are_not_taken_for_a_complete_run(tmp_path: Pat
         load_trajectory(path)
 
 
-def rotten(whole: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def rotten(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A copy with one fault: bits, bytes, a run of zeros, a copied block, an end cut off."""
-    made, at = whole.copy(), int(rng.integers(len(whole)))
+    damaged, at = rows.copy(), int(rng.integers(len(rows)))
     kind = rng.integers(5)
     if kind == 0:
-        made[at] ^= 1 << rng.integers(8)
+        damaged[at] ^= 1 << rng.integers(8)
     elif kind == 1:
-        made[rng.integers(0, min(20_000, len(whole)), 10)] = rng.integers(0, 256, 10)
+        damaged[rng.integers(0, min(20_000, len(rows)), 10)] = rng.integers(0, 256, 10)
     elif kind == 2:
-        made[at : at + 64] = 0
+        damaged[at : at + 64] = 0
     elif kind == 3:
-        block = whole[:300]
-        made[at : at + 300] = block[: len(made[at : at + 300])]
+        block = rows[:300]
+        damaged[at : at + 300] = block[: len(damaged[at : at + 300])]
     else:
-        made = made[:at]
-    return made
+        damaged = damaged[:at]
+    return damaged
 
 
 def test_bytes_that_rot_are_reported_and_never_change_a_number(tmp_path: Path) -> None:

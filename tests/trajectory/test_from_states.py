@@ -75,8 +75,8 @@ def test_the_connections_of_a_scene_are_kept_in_the_file(tmp_path: Path) -> None
     pysim.simulate(scene, tmp_path / "governor.h5")
     header = pysim.load_trajectory(tmp_path / "governor.h5").header
     assert not header.imported
-    found = {entry["name"]: entry for entry in header.connections}
-    assert found["spring1"] == {
+    connections = {entry["name"]: entry for entry in header.connections}
+    assert connections["spring1"] == {
         "role": "force",
         "name": "spring1",
         "type": "spring",
@@ -85,9 +85,9 @@ def test_the_connections_of_a_scene_are_kept_in_the_file(tmp_path: Path) -> None
         "damping": 4e4,
         "length": 0.5,
     }
-    assert found["spin"]["frames"][0][0] == -1
-    assert found["spin"]["axis"] == [0.0, 0.0, 1.0]
-    assert "end1" not in found  # fixed
+    assert connections["spin"]["frames"][0][0] == -1
+    assert connections["spin"]["axis"] == [0.0, 0.0, 1.0]
+    assert "end1" not in connections  # fixed
 
 
 def test_a_robot_file_is_known_as_imported() -> None:

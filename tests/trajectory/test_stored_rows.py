@@ -78,17 +78,17 @@ def test_an_index_selects_as_that_of_an_array(path: Path, index: Any) -> None:
 
 
 def test_rows_behave_as_an_array(path: Path) -> None:
-    whole, found = load_trajectory(path), streamed(path)
-    assert found.q.shape == whole.q.shape
-    assert (found.q.ndim, found.q.size, len(found.q)) == (2, 5 * ROWS, ROWS)
-    np.testing.assert_array_equal(2 * found.q + 1, 2 * whole.q + 1)
-    np.testing.assert_array_equal(np.abs(found.v).max(axis=0), np.abs(whole.v).max(axis=0))
-    np.testing.assert_array_equal(list(found.kinetic), list(whole.kinetic))
-    np.testing.assert_array_equal(found.energy, whole.energy)
+    whole, stored = load_trajectory(path), streamed(path)
+    assert stored.q.shape == whole.q.shape
+    assert (stored.q.ndim, stored.q.size, len(stored.q)) == (2, 5 * ROWS, ROWS)
+    np.testing.assert_array_equal(2 * stored.q + 1, 2 * whole.q + 1)
+    np.testing.assert_array_equal(np.abs(stored.v).max(axis=0), np.abs(whole.v).max(axis=0))
+    np.testing.assert_array_equal(list(stored.kinetic), list(whole.kinetic))
+    np.testing.assert_array_equal(stored.energy, whole.energy)
     with pytest.raises(IndexError, match="'q' must lie within 3000"):
-        found.q[[ROWS]]
+        stored.q[[ROWS]]
     shown = f"<'poses' of {path}: (3000, 2, 7), read when indexed>"
-    assert repr(found.poses) == shown
+    assert repr(stored.poses) == shown
 
 
 def test_every_quantity_is_that_of_the_whole_file(tmp_path: Path) -> None:

@@ -187,19 +187,19 @@ def test_a_stopped_run_resumed_has_the_same_bits(
 
 @pytest.mark.parametrize("integrator", ["rk4", "remembering_euler"])
 def test_saved_worlds_go_on_with_the_same_bits(integrator: str, mass: Any) -> None:
-    worlds, other = (
+    worlds, reloaded = (
         pysim.Worlds(mass(**{"simulation.integrator": integrator}), 3) for _ in range(2)
     )
     worlds.v[:, 0] = [0.0, 0.4, -0.2]
     worlds.step(steps=35)
     saved = worlds.save()
     worlds.step(steps=35)
-    other.load(saved)
-    other.step(steps=35)
-    assert other.q.tobytes() == worlds.q.tobytes()
+    reloaded.load(saved)
+    reloaded.step(steps=35)
+    assert reloaded.q.tobytes() == worlds.q.tobytes()
     worlds.load(saved)
     worlds.step(steps=35)
-    assert other.v.tobytes() == worlds.v.tobytes()
+    assert reloaded.v.tobytes() == worlds.v.tobytes()
     for call in (lambda: worlds.save(where=[0]), lambda: worlds.load(saved, where=[0])):
         with pytest.raises(
             SimulationError, match=r"regulator' runs in Python for all worlds|holds 3"

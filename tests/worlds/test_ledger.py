@@ -192,17 +192,17 @@ def test_the_ledger_of_a_spring_damper_under_a_constant_force(tmp_path):
 def test_the_balance_closes_to_the_order_of_the_scheme(tmp_path, name, integrator):
     order = ORDERS[integrator]
     longest = {1: 4e-3, 2: 8e-3, 4: 16e-3}[order]
-    found = []
+    drifts = []
     for k in range(3):
         step = longest / 2**k
         text = SYSTEMS[name] + simulation(integrator, step=step, duration=0.8, interval=0.16)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pysim.PysimWarning)  # steps that are long on purpose
-            found.append(drift(pysim.simulate(scene_of(tmp_path, text))))
+            drifts.append(drift(pysim.simulate(scene_of(tmp_path, text))))
     rounding = 1e-13
-    if found[-1] > rounding:
-        assert np.log2(found[1] / found[2]) > order - 0.3
-    assert found[-1] < 0.1
+    if drifts[-1] > rounding:
+        assert np.log2(drifts[1] / drifts[2]) > order - 0.3
+    assert drifts[-1] < 0.1
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

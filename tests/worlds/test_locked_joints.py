@@ -49,12 +49,12 @@ def test_a_locked_model_is_the_whole_one_at_rest_in_its_joints(seed: int) -> Non
     lock = [str(x) for x in rng.choice(model.joint_names, 3, replace=False)]
     q, keep_q, keep_v, values = whole_of(model, lock, rng)
     small = model.locked(values)
-    own = q[keep_q]
+    free_q = q[keep_q]
     assert set(model.frame_names) == set(small.frame_names)
     assert set(small.joint_names) == set(model.joint_names) - set(lock)
     order = [model.velocity_names.index(name) for name in small.velocity_names]
     assert sorted(order) == sorted(keep_v)
-    own = np.concatenate(
+    free_q = np.concatenate(
         [
             q[model.q_offsets[k] : model.q_offsets[k] + model.joint_nq[k]]
             for k in (model.joint_names.index(name) for name in small.joint_names)
@@ -62,13 +62,15 @@ def test_a_locked_model_is_the_whole_one_at_rest_in_its_joints(seed: int) -> Non
     )
     for frame in model.frame_names:
         close(
-            pysim.frame_placement(small, own, frame), pysim.frame_placement(model, q, frame), 1e-12
+            pysim.frame_placement(small, free_q, frame),
+            pysim.frame_placement(model, q, frame),
+            1e-12,
         )
-    close(pysim.crba(small, own), pysim.crba(model, q)[np.ix_(order, order)], 1e-11)
+    close(pysim.crba(small, free_q), pysim.crba(model, q)[np.ix_(order, order)], 1e-11)
     v = np.zeros(model.nv)
     v[order] = rng.normal(size=len(order))
     close(
-        pysim.nonlinear_effects(small, own, v[order]),
+        pysim.nonlinear_effects(small, free_q, v[order]),
         pysim.nonlinear_effects(model, q, v)[order],
         1e-10,
     )

@@ -48,33 +48,33 @@ def numbers_in(values: Any, path: str = "") -> Iterator[tuple[str, float]]:
         yield path, float(values)
 
 
-def assert_same_bits(one: Any, other: Any, where: str = "scene") -> None:
+def assert_same_bits(actual: Any, expected: Any, where: str = "scene") -> None:
     """Compare two values part by part."""
-    assert type(one) is type(other), where
-    if isinstance(one, pysim.Model):
-        parts, others = (list[Any](model.__reduce__())[1] for model in (one, other))
+    assert type(actual) is type(expected), where
+    if isinstance(actual, pysim.Model):
+        parts, others = (list[Any](model.__reduce__())[1] for model in (actual, expected))
         assert_same_bits(parts, others, f"{where}.parts")
-        assert one.structure_difference(other) == ""
-    elif isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype, where
-        assert one.shape == other.shape, where
-        assert one.tobytes() == other.tobytes(), where
-    elif is_dataclass(one):
-        for item in fields(one):
+        assert actual.structure_difference(expected) == ""
+    elif isinstance(actual, np.ndarray):
+        assert actual.dtype == expected.dtype, where
+        assert actual.shape == expected.shape, where
+        assert actual.tobytes() == expected.tobytes(), where
+    elif is_dataclass(actual):
+        for item in fields(actual):
             name = item.name
-            assert_same_bits(getattr(one, name), getattr(other, name), f"{where}.{name}")
-    elif isinstance(one, dict):
-        assert list(one) == list(other), where
-        for key, value in one.items():
-            assert_same_bits(value, other[key], f"{where}[{key!r}]")
-    elif isinstance(one, (list, tuple)):
-        assert len(one) == len(other), where
-        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same_bits(getattr(actual, name), getattr(expected, name), f"{where}.{name}")
+    elif isinstance(actual, dict):
+        assert list(actual) == list(expected), where
+        for key, value in actual.items():
+            assert_same_bits(value, expected[key], f"{where}[{key!r}]")
+    elif isinstance(actual, (list, tuple)):
+        assert len(actual) == len(expected), where
+        for k, (a, b) in enumerate(zip(actual, expected, strict=True)):
             assert_same_bits(a, b, f"{where}[{k}]")
-    elif type(one).__module__ == "pysim._engine":
-        assert_same_engine_objects(one, other, where)
+    elif type(actual).__module__ == "pysim._engine":
+        assert_same_engine_objects(actual, expected, where)
     else:
-        assert repr(one) == repr(other), where
+        assert repr(actual) == repr(expected), where
 
 
 def assert_same_engine_objects(one: Any, other: Any, where: str) -> None:

@@ -129,8 +129,8 @@ def test_division_saving_pickling_threads_and_places_change_no_bit(
 ) -> None:
     scene = pysim.load_scene(SCENES / f"{name}.toml")
     n, steps = 19, 24  # a pack and a remainder of every width
-    one = disturbed(scene, n)
-    one.step(steps=steps)
+    single_thread = disturbed(scene, n)
+    single_thread.step(steps=steps)
 
     other, left = disturbed(scene, n, threads=2), steps
     while left:
@@ -139,7 +139,7 @@ def test_division_saving_pickling_threads_and_places_change_no_bit(
         left -= span
         if rng.random() < 0.5:
             other = pickle.loads(pickle.dumps(other))
-    assert other.save() == one.save()
+    assert other.save() == single_thread.save()
 
     places = rng.permutation(n)
     moved = disturbed(scene, n)
@@ -147,8 +147,8 @@ def test_division_saving_pickling_threads_and_places_change_no_bit(
     moved.copy(places, np.arange(n))
     for half in (np.arange(n) % 2 == 0, np.arange(n) % 2 == 1):
         moved.step(steps=steps - steps // 2, where=half)
-    np.testing.assert_array_equal(moved.q, one.q[places])
-    np.testing.assert_array_equal(moved.v, one.v[places])
+    np.testing.assert_array_equal(moved.q, single_thread.q[places])
+    np.testing.assert_array_equal(moved.v, single_thread.v[places])
 
 
 @pytest.mark.parametrize("step", [1e-3, 4e-3])
@@ -286,16 +286,16 @@ def test_worlds_that_differ_in_numbers_follow_double_precision(
 
 def test_worlds_that_differ_in_numbers_have_the_same_bits_in_parts_of_a_batch() -> None:
     scene = pysim.load_scene(SCENES / "anymal_pushed.toml")
-    whole = varied(pysim.Worlds(scene, 19, dtype=np.float32), np.random.default_rng(3))
+    undivided = varied(pysim.Worlds(scene, 19, dtype=np.float32), np.random.default_rng(3))
     parts = [pysim.Worlds(scene, n, dtype=np.float32) for n in (16, 3)]
-    for name, values in whole.parameters.items():
+    for name, values in undivided.parameters.items():
         for part, rows in zip(parts, (slice(16), slice(16, None)), strict=True):
             part.parameters[name][:] = values[rows]
-    for worlds in (whole, *parts):
+    for worlds in (undivided, *parts):
         worlds.step(steps=30)
-    np.testing.assert_array_equal(whole.q, np.concatenate([part.q for part in parts]))
-    np.testing.assert_array_equal(whole.v, np.concatenate([part.v for part in parts]))
-    restored = pickle.loads(pickle.dumps(whole))
-    for worlds in (whole, restored):
+    np.testing.assert_array_equal(undivided.q, np.concatenate([part.q for part in parts]))
+    np.testing.assert_array_equal(undivided.v, np.concatenate([part.v for part in parts]))
+    restored = pickle.loads(pickle.dumps(undivided))
+    for worlds in (undivided, restored):
         worlds.step(steps=5)
-    np.testing.assert_array_equal(restored.q, whole.q)
+    np.testing.assert_array_equal(restored.q, undivided.q)

@@ -229,11 +229,11 @@ def test_numbers_are_saved_and_pickled_and_not_copied(
     worlds.step(steps=30)
     saved = worlds.save()
     again = pickle.loads(pickle.dumps(worlds))
-    other = pysim.Worlds(scene, 9)
-    other.parameters["joint.elbow.damping"][:] = 1.0
-    other.load(saved)
+    reloaded = pysim.Worlds(scene, 9)
+    reloaded.parameters["joint.elbow.damping"][:] = 1.0
+    reloaded.load(saved)
     worlds.step(steps=30)
-    for own in (again, other):
+    for own in (again, reloaded):
         own.step(steps=30)
         np.testing.assert_array_equal(own.q, worlds.q)
         for path, numbers in values.items():
@@ -243,8 +243,8 @@ def test_numbers_are_saved_and_pickled_and_not_copied(
     assert worlds.parameters["body.crate.mass"][1] == values["body.crate.mass"][1]
     plain = pysim.Worlds(scene, 9)
     plain.step(steps=5)
-    other.load(plain.save())
-    assert (other.parameters["body.crate.mass"] == 2.0).all()
+    reloaded.load(plain.save())
+    assert (reloaded.parameters["body.crate.mass"] == 2.0).all()
 
 
 def test_a_sampled_controller_begins_with_the_numbers_of_its_world(tmp_path: Path) -> None:
@@ -546,17 +546,17 @@ def test_fields_that_change_the_structure_or_a_start_are_rejected(
 
 
 def test_scenes_alike_in_structure_are_worlds(crate: Path, rng: np.random.Generator) -> None:
-    given = {
+    numbers = {
         "body.crate.mass": rng.uniform(1, 4, 11),
         "joint.elbow.friction": rng.uniform(0.01, 0.1, 11),
         "materials.wood.friction": rng.uniform(0.2, 0.9, 11),
         "joint.elbow.start": rng.uniform(0.1, 0.4, 11),
     }
-    scenes = pysim.load_scenes(crate, given)
+    scenes = pysim.load_scenes(crate, numbers)
 
     worlds = pysim.Worlds(scenes)
 
-    np.testing.assert_array_equal(worlds.parameters["body.crate.mass"], given["body.crate.mass"])
+    np.testing.assert_array_equal(worlds.parameters["body.crate.mass"], numbers["body.crate.mass"])
     worlds.step(steps=100)
     for k in (0, 7, 10):
         alone = pysim.Worlds(scenes[k])
@@ -585,7 +585,7 @@ def test_numbers_between_the_bounds_of_a_parameter_are_valid(
     name: str, rng: np.random.Generator
 ) -> None:
     worlds = pysim.Worlds(SCENES / f"{name}.toml", 1)
-    found = 0
+    compared = 0
     for path in worlds.parameters:
         parameter = ParameterPaths(worlds.scene()).find(path)
         if parameter.kind == "element":
@@ -597,8 +597,8 @@ def test_numbers_between_the_bounds_of_a_parameter_are_valid(
         rows = np.vstack([inside, ends[(ends >= low).all(axis=1) & (ends <= high).all(axis=1)]])
         assert parameter.invalid(rows) is None, path
         assert parameter.invalid(parameter.start[None]) is None
-        found += 1
-    assert found
+        compared += 1
+    assert compared
 
 
 def test_a_mass_does_not_scale_an_inertia_that_an_override_gives(tmp_path: Path) -> None:

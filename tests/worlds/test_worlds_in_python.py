@@ -90,21 +90,21 @@ def test_saved_copied_and_pickled_worlds_go_on_with_the_same_bits(
     worlds = pysim.Worlds(disc(scheme, kind), 3)
     worlds.v[:] += [[0.0], [0.3], [-0.7]]
     worlds.step(steps=7)
-    saved, other = worlds.save(), pickle.loads(pickle.dumps(worlds))
+    saved, reloaded = worlds.save(), pickle.loads(pickle.dumps(worlds))
     worlds.step(steps=9)
     expected = worlds.q.tobytes(), worlds.v.tobytes()
     worlds.load(saved)
     worlds.step(steps=4)
     worlds.step(steps=5)
     assert (worlds.q.tobytes(), worlds.v.tobytes()) == expected
-    other.step(steps=9)
-    assert (other.q.tobytes(), other.v.tobytes()) == expected
-    other.load(saved)
-    other.copy([2, 2], [0, 1])
-    other.step(steps=9)
-    assert other.q[2].tobytes() == worlds.q[2].tobytes()
+    reloaded.step(steps=9)
+    assert (reloaded.q.tobytes(), reloaded.v.tobytes()) == expected
+    reloaded.load(saved)
+    reloaded.copy([2, 2], [0, 1])
+    reloaded.step(steps=9)
+    assert reloaded.q[2].tobytes() == worlds.q[2].tobytes()
     if kind == "resumed_slot":
-        assert other.q[0].tobytes() == other.q[1].tobytes() == worlds.q[2].tobytes()
+        assert reloaded.q[0].tobytes() == reloaded.q[1].tobytes() == worlds.q[2].tobytes()
     some = worlds.save(where=[1])
     worlds.step(steps=2)
     worlds.load(some, where=[1])

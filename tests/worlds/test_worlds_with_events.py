@@ -198,7 +198,7 @@ def test_a_rollout_goes_on_from_its_state_and_from_saved_worlds(
 ) -> None:
     q0 = starts(5)
     scene = pysim.load_scene(sprung(tmp_path, scheme).spec.path, DYADIC)
-    whole = pysim.rollout(scene, q0, np.zeros_like(q0))
+    rows = pysim.rollout(scene, q0, np.zeros_like(q0))
     half = replace(scene, settings=replace(scene.settings, duration=0.3125))
     first = pysim.rollout(half, q0, np.zeros_like(q0))
     worlds = pysim.Worlds(scene, 5)
@@ -208,7 +208,7 @@ def test_a_rollout_goes_on_from_its_state_and_from_saved_worlds(
         second = pysim.rollout(rest, state=state)
         assert second.t[0] == first.t[-1]
         assert second.q[:, 0].tobytes() == first.q[:, -1].tobytes()
-        assert second.q.tobytes() == whole.q[:, len(first.t) - 1 :].tobytes()
+        assert second.q.tobytes() == rows.q[:, len(first.t) - 1 :].tobytes()
     assert pysim.rollout(rest, state=first.state).q.tobytes() == second.q.tobytes()
 
 
@@ -338,7 +338,7 @@ def test_a_checkpoint_a_rollout_and_saved_worlds_continue_each_other_to_the_bit(
     scene = with_ledger(sprung(tmp_path, scheme))
     often = replace(scene.settings, checkpoint=1e-6, step=DYADIC["simulation.step"], every=2.0**-4)
     scene = with_settings(scene, often)
-    whole = pysim.simulate(scene)
+    run = pysim.simulate(scene)
     monkeypatch.setattr("pysim.simulation.adaptive_runs.OUTPUTS_A_CALL", 1)
     run_to_stop(scene, tmp_path / "run.h5", 3, monkeypatch)
     with h5py.File(tmp_path / "run.h5") as file:
@@ -350,10 +350,10 @@ def test_a_checkpoint_a_rollout_and_saved_worlds_continue_each_other_to_the_bit(
     worlds.load(record)
     assert worlds.save() == record
     rows = pysim.rollout(scene, state=record)
-    first = int(np.flatnonzero(whole.t == rows.t[0])[0])
-    count = len(whole.t) - first
-    assert rows.t[:count].tobytes() == whole.t[first:].tobytes()
-    assert rows.q[:count].tobytes() == whole.q[first:].tobytes()
-    assert rows.v[:count].tobytes() == whole.v[first:].tobytes()
+    first = int(np.flatnonzero(run.t == rows.t[0])[0])
+    count = len(run.t) - first
+    assert rows.t[:count].tobytes() == run.t[first:].tobytes()
+    assert rows.q[:count].tobytes() == run.q[first:].tobytes()
+    assert rows.v[:count].tobytes() == run.v[first:].tobytes()
     worlds.load(rows.state)
     assert worlds.save() == rows.state

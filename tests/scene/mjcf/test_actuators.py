@@ -140,7 +140,7 @@ def test_a_closed_loop_moves_as_in_mujoco(write: Write, tmp_path: Path, name: st
     text += "[simulation]\nstep = 0.002\nduration = 0.4\n"
     (tmp_path / "s.toml").write_text(text + "[output]\nevery = 0.4\n", "utf-8")
     scene = pysim.load_scene(tmp_path / "s.toml")
-    found = pysim.simulate(scene)
+    run = pysim.simulate(scene)
     own = Actuated(path, np.random.default_rng(1))
     m, data = own.pair.m, mujoco.MjData(own.pair.m)
     own.pair.data = data
@@ -148,9 +148,9 @@ def test_a_closed_loop_moves_as_in_mujoco(write: Write, tmp_path: Path, name: st
     for _ in range(200):
         mujoco.mj_step(m, data)
     q, v = own.pair.state()
-    assert np.abs(scene.model.difference(q, found.q[-1])).max() < 1e-11
-    assert np.abs(found.v[-1] - v).max() < 1e-10
-    assert np.abs(found.v[-1]).max() > 0.1
+    assert np.abs(scene.model.difference(q, run.q[-1])).max() < 1e-11
+    assert np.abs(run.v[-1] - v).max() < 1e-10
+    assert np.abs(run.v[-1]).max() > 0.1
 
 
 def test_the_armature_and_damping_of_actuators_are_those_of_joints(write: Write) -> None:

@@ -100,18 +100,18 @@ def test_an_arm_of_muscles_moves_as_in_mujoco(tmp_path: Path) -> None:
     text = '[[model]]\nfile = "m.xml"\nkeyframe = "k"\nlimits = false\n[simulation]\nstep = 0.002\n'
     text += 'integrator = "rk4"\nduration = 0.3\n[output]\nevery = 0.3\n'
     (tmp_path / "s.toml").write_text(text, "utf-8")
-    found = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    run = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
     m = mujoco.MjModel.from_xml_path(str(path))
     m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
     data = mujoco.MjData(m)
     mujoco.mj_resetDataKeyframe(m, data, 0)
     for _ in range(150):
         mujoco.mj_step(m, data)
-    np.testing.assert_allclose(found.q[-1], data.qpos, atol=1e-11)
-    np.testing.assert_allclose(found.v[-1], data.qvel, atol=1e-10)
-    activations = [found.signals[f"{name}.activation"][-1] for name in "fe"]
+    np.testing.assert_allclose(run.q[-1], data.qpos, atol=1e-11)
+    np.testing.assert_allclose(run.v[-1], data.qvel, atol=1e-10)
+    activations = [run.signals[f"{name}.activation"][-1] for name in "fe"]
     np.testing.assert_allclose(activations, data.act, rtol=1e-12)
-    assert np.abs(found.v[-1]).max() > 0.1
+    assert np.abs(run.v[-1]).max() > 0.1
 
 
 def test_a_converted_model_has_the_same_muscles(tmp_path: Path) -> None:

@@ -65,18 +65,18 @@ def test_a_passive_run_is_that_of_opensim(tmp_path, name):
 
 def differences(scene, run):
     """Return the largest difference of every column of OpenSim's run."""
-    found = pysim.simulate(scene)
+    simulated = pysim.simulate(scene)
     y = np.array([[float(x) for x in row] for row in run["y"]])
     largest = {}
     for column, expected in zip(run["columns"], y.T, strict=True):
         *_, owner, kind = column.split("/")
         if kind in {"value", "speed"}:
             k = scene.model.joint_names.index(owner)
-            row = found.q[:, scene.model.q_offsets[k]]
+            row = simulated.q[:, scene.model.q_offsets[k]]
             if kind == "speed":
-                row = found.v[:, scene.model.v_offsets[k]]
+                row = simulated.v[:, scene.model.v_offsets[k]]
         elif kind in {"activation", "fiber_length"}:
-            row = np.reshape(found.signals[f"{owner}.{KEYS.get(kind, kind)}"], -1)
+            row = np.reshape(simulated.signals[f"{owner}.{KEYS.get(kind, kind)}"], -1)
         else:
             continue
         largest[column] = float(np.abs(row - expected).max())

@@ -60,9 +60,9 @@ def test_a_path_through_a_torus_is_about_as_long_as_in_opensim(tmp_path):
 
 
 def test_a_path_over_two_surfaces_is_the_shortest(tmp_path):
-    found = lengths(tmp_path, TEXT)
+    by_muscle = lengths(tmp_path, TEXT)
     alone = lengths(tmp_path, without(TEXT, "w1")), lengths(tmp_path, without(TEXT, "w2"))
-    assert (found > np.maximum(*alone) - 1e-12).all()
+    assert (by_muscle > np.maximum(*alone) - 1e-12).all()
     angle = ANGLES[4, 0]
     c, s = np.cos(angle), np.sin(angle)
     a, b = np.array([-0.5 * c - 0.01 * s, -0.5 * s + 0.01 * c, 0.02]), np.array([0.5, -0.02, 0.01])
@@ -77,7 +77,7 @@ def test_a_path_over_two_surfaces_is_the_shortest(tmp_path):
         return wrapping.over_cylinder(p - [0.2, -0.02, 0], q - [0.2, -0.02, 0], 0.04)
 
     wanted = wrapping.over_several(a, b, [ring, rod], np.array([[0.0, 0.02, 0.01]]))
-    assert found[4] == pytest.approx(wanted, abs=1e-9)
+    assert by_muscle[4] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_path_does_not_touch_a_cylinder_beyond_its_ends(tmp_path):

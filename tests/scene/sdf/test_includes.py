@@ -196,18 +196,20 @@ def test_a_merged_model_has_the_names_of_the_model_around_it(
     merged = f'<model name="m">{STAND}{mount}{MERGED.format(place)}{joint.format("")}</model>'
     nested = include("arm.sdf", "<name>part</name>" + frame)
     apart = f'<model name="m">{STAND}{mount}{nested}{joint.format("part::")}</model>'
-    one = pysim.load_model(written(tmp_path / "w.sdf", merged))
+    merged_model = pysim.load_model(written(tmp_path / "w.sdf", merged))
     two = pysim.load_model(written(tmp_path / "x.sdf", apart))
-    assert one.body_names == tuple(name.removeprefix("part::") for name in two.body_names)
-    assert one.joint_names == tuple(name.removeprefix("part::") for name in two.joint_names)
-    q = one.random_configuration(np.random.default_rng(0))
-    np.testing.assert_allclose(
-        pysim.forward_kinematics(one, q), pysim.forward_kinematics(two, q), atol=1e-14
+    assert merged_model.body_names == tuple(name.removeprefix("part::") for name in two.body_names)
+    assert merged_model.joint_names == tuple(
+        name.removeprefix("part::") for name in two.joint_names
     )
-    np.testing.assert_allclose(pysim.crba(one, q), pysim.crba(two, q), atol=1e-12)
+    q = merged_model.random_configuration(np.random.default_rng(0))
+    np.testing.assert_allclose(
+        pysim.forward_kinematics(merged_model, q), pysim.forward_kinematics(two, q), atol=1e-14
+    )
+    np.testing.assert_allclose(pysim.crba(merged_model, q), pysim.crba(two, q), atol=1e-12)
     for name in ("tip", "mark"):
         np.testing.assert_allclose(
-            pysim.frame_placement(one, q, name),
+            pysim.frame_placement(merged_model, q, name),
             pysim.frame_placement(two, q, f"part::{name}"),
             atol=1e-14,
         )

@@ -706,30 +706,30 @@ def test_real_robots_agree_with_pinocchio(
     pin = pytest.importorskip("pinocchio")
     model = compile_model(read_robot(name, free_base=free_base, mimic=False))
     path = str(robot(name))
-    other = (
+    peer = (
         pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
         if free_base
         else pin.buildModelFromUrdf(path)
     )
-    assert set(model.joint_names) == set(other.names[1:])
-    assert model.nv == other.nv
-    assert model.total_mass == pytest.approx(sum(I.mass for I in other.inertias[1:]), rel=1e-12)
+    assert set(model.joint_names) == set(peer.names[1:])
+    assert model.nv == peer.nv
+    assert model.total_mass == pytest.approx(sum(I.mass for I in peer.inertias[1:]), rel=1e-12)
     q, v, a = model.random_configuration(rng), *rng.standard_normal((2, model.nv))
-    other_q, order = np.zeros(other.nq), np.zeros(model.nv, int)
+    other_q, order = np.zeros(peer.nq), np.zeros(model.nv, int)
     for joint, at_q, nq, at_v, nv in zip(
         model.joints, model.q_offsets, model.joint_nq, model.v_offsets, model.joint_nv, strict=True
     ):
-        theirs = other.joints[other.getJointId(joint.name)]
+        theirs = peer.joints[peer.getJointId(joint.name)]
         angle_on_circle = theirs.nq == 2 and nq == 1
         own = [np.cos(q[at_q]), np.sin(q[at_q])] if angle_on_circle else q[at_q : at_q + nq]
         other_q[theirs.idx_q : theirs.idx_q + theirs.nq] = own
         order[theirs.idx_v : theirs.idx_v + nv] = range(at_v, at_v + nv)
-    data = other.createData()
-    expected = pin.rnea(other, data, other_q, v[order], a[order])
+    data = peer.createData()
+    expected = pin.rnea(peer, data, other_q, v[order], a[order])
     scale = abs(expected).max()
     np.testing.assert_allclose(pysim.rnea(model, q, v, a)[order], expected, atol=1e-12 * scale)
-    pin.framesForwardKinematics(other, data, other_q)
-    for frame, pose in zip(other.frames, data.oMf, strict=True):
+    pin.framesForwardKinematics(peer, data, other_q)
+    for frame, pose in zip(peer.frames, data.oMf, strict=True):
         if frame.type == pin.FrameType.BODY and frame.name in model.frames:
             found = pysim.frame_placement(model, q, frame.name)
             np.testing.assert_allclose(found, pose.homogeneous, atol=1e-12)
