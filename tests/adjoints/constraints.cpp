@@ -1,0 +1,219 @@
+// Rows of constraints, and projections onto them.
+#include "mechanism.hpp"
+// kernels, which call functions of numbers by their qualified names
+#include "constraints/projection_product.hpp"
+#include "constraints/row_product.hpp"
+#include "stepping/taped_step.hpp"
+
+namespace pysim::constraints {
+
+/// Fits φ by more rounds than its value needs: slopes come nearer to its own by the factor |e| in each.
+template <>
+void fit_coordinates(const ModelOf<adjoints::T>& closure,
+                     int k,
+                     const Pose<adjoints::T>& X_AB,
+                     adjoints::T* phi,
+                     Motion<adjoints::T>* columns,
+                     LoopFit<adjoints::T>& f) {
+  constexpr int rounds = 20;
+  const Joint& joint = closure.joint[k];
+  if (joint.shape == tree::Shape::revolute) return fit_hinge(closure, k, X_AB, f);
+  if (joint.shape == tree::Shape::helical) count_turns(closure, k, X_AB, phi);
+  for (int n = 0; n <= rounds; ++n) {
+    const adjoints::T* const from = phi;
+    fit(closure, k, X_AB, from, columns, f);
+    if (n == rounds) break;
+    adjoints::T step[6], next[7];
+    fit_step(f, step);
+    dynamics::retract<adjoints::T>(joint.block, joint.blocks, from + joint.q, step, next);
+    for (int i = 0; i < joint.nq; ++i) phi[joint.q + i] = next[i];
+  }
+}
+
+}  // namespace pysim::constraints
+
+namespace pysim::adjoints {
+
+using R = simd::Reverse<P, true>;
+
+/// Numbers of the model on a tape, to which adjoints add.
+class TapedModel {
+ public:
+  TapedModel(const tree::ModelView<P>& model, const tree::VariedNumbers& varied, tree::Workspace<P>& w)
+      : tape(tree::take_tape<P>(w)),
+        varied_(varied),
+        number_(tree::take<R>(w, varied.count)),
+        numbers_(varied_, tape, number_),
+        view(tree::ModelCopy<R, P, stepping::TapedNumbers<P>>(w, numbers_).of(model)),
+        places_(tree::take<Vec3<P>>(w, model.bodies)) {
+    for (int b = 0; b < model.bodies; ++b) places_[b] = spatial::zero3<P>();
+  }
+
+  simd::Tape<P> tape;
+
+  /// To which cotangents of joints' places in their parents are added.
+  Vec3<P>* places() const { return places_; }
+
+  /// Adds the cotangents of the numbers times their directions; those of armatures beside, null for none.
+  void pull(const P* armature, const std::vector<double>& along, Comparison& to) const {
+    for (int i = 0; armature != nullptr && i < view.nv; ++i) tree::seed(view.armature[i], armature[i]);
+    for (int b = 0; b < view.bodies; ++b) {
+      const auto* const place = view.constants[b].placement + 9;
+      tree::seed(place[0], places_[b].x), tree::seed(place[1], places_[b].y),
+          tree::seed(place[2], places_[b].z);
+    }
+    for (int n = 0; n < varied_.count; ++n) {
+      to.adjoint(value(tree::take_cotangent(number_[n])), along[static_cast<std::size_t>(n)]);
+    }
+  }
+
+ private:
+  const tree::VariedNumbers varied_;
+  R* const number_;
+  stepping::TapedNumbers<P> numbers_;
+
+ public:
+  const tree::ModelView<R> view;
+
+ private:
+  Vec3<P>* const places_;
+};
+
+class Constrained : Mechanism {
+ public:
+  /// At constraints that are off by steps of this size.
+  Constrained(const Scene& scene, Random& random, double off)
+      : Mechanism(scene, random, !scene.model().planar_loops), phi_(zeros(model_.loop_nq())) {
+    for (int i = 0; i < model_.loop_nq(); ++i) phi_[i] = P{scene.worlds().parts().loop_q[i]};
+    for (int n = 0; n < 20; ++n) {
+      retract(0.01);
+      settle();
+    }
+    retract(off);
+    aim();
+  }
+
+  void compare() {
+    compare_rows();
+    compare_projections();
+  }
+
+ private:
+  static constexpr double time = 0.3;
+
+  void settle() {
+    P* const v = zeros(nv_);
+    auto w = plain_;
+    const auto found = constraints::project<P>(model_, P{time}, q_, v, phi_, w);
+    if (!(value(found.open) < 1e-10))
+      std::fprintf(stderr, "not closed: %g\n", value(found.open)), std::exit(4);
+  }
+
+  static constraints::Clock<T> clock(double rate) { return {constant(time), constant(rate)}; }
+
+  T* constants(const P* x, int count) {
+    T* const to = take<T>(dual_, count);
+    for (int i = 0; i < count; ++i) to[i] = constant(value(x[i]));
+    return to;
+  }
+
+  /// Σ m·(J x) + n·(J y − r) + γ·g.
+  void compare_rows() {
+    const int rows = model_.rows;
+    const auto x = random_.normals(nv_), dx = random_.normals(nv_), y = random_.normals(nv_),
+               dy = random_.normals(nv_), m = random_.normals(rows), n = random_.normals(rows),
+               gamma = random_.normals(rows);
+    Comparison made;
+    {
+      T *const x_dual = dual_of(x, dx), *const y_dual = dual_of(y, dy),
+               *const phi = constants(phi_, model_.loop_nq());
+      auto w = scratch();
+      constraints::MechanismFactor<T> factor(dual_model_, w);
+      const auto r = constraints::take_rows(dual_model_, false, w);
+      const auto evaluate = [&](const T* v, double rate) {
+        auto inner = w;
+        const T* const q = tree::full_q(dual_model_, static_cast<const T*>(q_dual_), inner);
+        factor.move(q, tree::full_v(dual_model_, v, inner), inner);
+        constraints::evaluate_rows(dual_model_, factor, clock(rate), phi, r, true, inner);
+        constraints::evaluate_couplings<T>(dual_model_, clock(rate), q_dual_, v, nullptr, r, inner);
+      };
+      evaluate(x_dual, 0);
+      for (int i = 0; i < rows; ++i) made.dual(m[static_cast<std::size_t>(i)], slope(r.times(i, x_dual)));
+      evaluate(y_dual, 1);
+      for (int i = 0; i < rows; ++i) {
+        made.dual(n[static_cast<std::size_t>(i)], slope(r.gd[i]));
+        made.dual(gamma[static_cast<std::size_t>(i)], slope(r.g[i]));
+      }
+    }
+    TapedModel taped(model_, directions_.varied(), plain_);
+    constraints::RowProduct<P, true> product(model_, taped.view, taped.tape);
+    dynamics::TreeProduct<P> tree(model_, nullptr, plain_);
+    tree.gather_places(taped.places());
+    P *const q_bar = zeros(model_.nv), *const x_bar = zeros(model_.nv), *const y_bar = zeros(model_.nv);
+    const P *const q = tree::full_q(model_, static_cast<const P*>(q_), plain_),
+                   *const x_full = tree::full_v(model_, static_cast<const P*>(plain(x)), plain_),
+                   *const y_full = tree::full_v(model_, static_cast<const P*>(plain(y)), plain_);
+    P *const m_plain = plain(m), *const n_plain = plain(n), *const gamma_plain = plain(gamma);
+    tree.place(q, zeros(model_.nv), plain_);
+    product.add(tree,
+                q,
+                phi_,
+                P{time},
+                {{{x_full, m_plain, false, x_bar}, {y_full, n_plain, true, y_bar}}, 2},
+                gamma_plain,
+                q_bar,
+                plain_);
+    pull(users(q_bar), along_, made), pull(users(x_bar), dx, made), pull(users(y_bar), dy, made);
+    taped.pull(nullptr, directions_.along, made);
+    note("rows of constraints", made);
+  }
+
+  /// q and v of a state that is projected.
+  void compare_projections() {
+    const auto v = random_.normals(nv_), dv = random_.normals(nv_), q_bar = random_.normals(nv_),
+               v_bar = random_.normals(nv_);
+    T *const q_dual = moved(q_, along_), *const v_dual = dual_of(v, dv),
+             *const phi = constants(phi_, model_.loop_nq());
+    auto w = scratch();
+    constraints::Projection<T> projection(dual_model_, q_dual, v_dual, phi, nullptr, w);
+    projection.begin(constant(time), w);
+    projection.settle_position(simd::everywhere<T>());
+    projection.settle_velocity();
+
+    TapedModel taped(model_, directions_.varied(), plain_);
+    constraints::RowProduct<P, true> rows(model_, taped.view, taped.tape);
+    constraints::ProjectionProduct<P, true> product(model_, plain_);
+    product.make(P{time}, q_, plain(v), phi_, plain_);
+    P *const q_plain = plain(q_bar), *const v_plain = plain(v_bar),
+             *const armature = zeros(dynamics::step_block_numbers(model_.nv)),
+             *const theta = zeros(10 * model_.bodies);
+    Comparison made;
+    for (int i = 0; i < nv_; ++i) made.dual(v_bar[static_cast<std::size_t>(i)], slope(v_dual[i]));
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      P at[8] = {}, numbers[8] = {};
+      for (int i = 0; i < joint.nq; ++i) at[i] = P{value(q_dual[joint.reduced_q + i])};
+      dynamics::seed_joint<P>(joint, at, q_plain + joint.reduced_v, numbers);
+      for (int i = 0; i < joint.nq; ++i) made.dual(value(numbers[i]), slope(q_dual[joint.reduced_q + i]));
+    }
+    product.pull(q_plain, v_plain, {nullptr, armature, theta}, taped.places(), rows, taped.tape, plain_);
+    pull(q_plain, along_, made), pull(v_plain, dv, made), pull(theta, directions_.theta, made);
+    taped.pull(armature, directions_.along, made);
+    note("projection onto constraints", made);
+  }
+
+  P* const phi_;
+};
+
+}  // namespace pysim::adjoints
+
+int main(int count, char** words) {
+  if (count != 3) return 2;
+  using namespace pysim::adjoints;
+  const Scene scene(words[1]);
+  Random random = {std::mt19937_64(std::strtoull(words[2], nullptr, 10))};
+  for (int k = 0; k < 5; ++k) Constrained(scene, random, 1e-3).compare();
+  print_errors();
+  return 0;
+}
