@@ -205,7 +205,7 @@ class LoopDescription(_Record):
     at_a: Array
     at_b: Array
     length: float
-    kept: Sequence[int] | NDArray[np.intp]
+    independent: Sequence[int] | NDArray[np.intp]
     start: _Floats
     function: Program | None = None
     work: int = -1

@@ -35,7 +35,7 @@ void bind_loop(py::module_& m) {
                 pose_field("at_a"_a, &LoopDescription::at_a),
                 pose_field("at_b"_a, &LoopDescription::at_b),
                 field("length"_a, &LoopDescription::length),
-                field("kept"_a, &LoopDescription::kept),
+                field("independent"_a, &LoopDescription::independent),
                 field("start"_a, &LoopDescription::start),
                 field("function"_a = py::none(), &LoopDescription::function),
                 field("work"_a = -1, &LoopDescription::work));

@@ -77,11 +77,11 @@ void add_joint(const TreeFactor<S>& factor,
   const Pose<S> from_p = {factor.X_WB[b].R, factor.X_WB[b].p - p};
   for (int i = joint.nv - 1; i >= 0; --i, ++at) {
     const Motion<S> V = to_parent(from_p, tree::axis(joint, factor.columns, i));
-    const auto& own = model.mimic_v[joint.v + i];
-    const S ratio = along_b ? all<S>(own.ratio) : -all<S>(own.ratio);
+    const auto& mimic = model.mimic_v[joint.v + i];
+    const S ratio = along_b ? all<S>(mimic.ratio) : -all<S>(mimic.ratio);
     const S moved = ratio * ratio * dot(V.v, V.v), turned = ratio * ratio * dot(V.w, V.w);
     for (int n = 0; n < loop.rows; ++n) {
-      const int entry = n * model.reduced_nv + (model.mimic ? own.own : at);
+      const int entry = n * model.reduced_nv + (model.mimic ? mimic.reduced : at);
       J[entry] = fma(ratio, dot(V, W_W[n]), J[entry]);
       reach[entry] += select(holds_position(W_W[n]), moved, turned);
     }
@@ -138,11 +138,11 @@ void put_loop_rows(const ModelOf<S>& model,
   LoopRows<S> rows;
   loop_rows(model, k, motion, phi, rows, w);
   for (int i = 0; i < loop.rows; ++i) {
-    const int at = loop.row + i, kept = loop.kept[i];
-    r.W[at] = rows.W[kept];
-    r.g[at] = rows.g[kept];
-    r.gd[at] = dot(motion.V, rows.W[kept]);
-    if (r.gdd != nullptr) r.gdd[at] = dot(motion.A, rows.W[kept]) + rows.bias[kept];
+    const int at = loop.row + i, closure_row = loop.independent[i];
+    r.W[at] = rows.W[closure_row];
+    r.g[at] = rows.g[closure_row];
+    r.gd[at] = dot(motion.V, rows.W[closure_row]);
+    if (r.gdd != nullptr) r.gdd[at] = dot(motion.A, rows.W[closure_row]) + rows.bias[closure_row];
   }
   if (with_jacobian) loop_jacobian(factor, loop, X_WF, r);
 }

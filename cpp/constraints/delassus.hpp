@@ -55,8 +55,8 @@ struct Delassus {
     for (int i = block.row; i < block.end; ++i) {
       S* const by_D = scaled + (i - block.row) * nv;
       for (int m = 0; m < path.nv; ++m) by_D[m] = Y[i * nv + m] * inv_D[coordinate[m]];
-      G.first[i] = block.other;
-      for (int j = block.other; j < block.row; ++j) G.A[i * G.n + j] = all<S>(0);
+      G.first[i] = block.column;
+      for (int j = block.column; j < block.row; ++j) G.A[i * G.n + j] = all<S>(0);
     }
   }
 
@@ -70,8 +70,8 @@ struct Delassus {
   /// R rows from i on; among themselves also above the diagonal, which is never read.
   template <int R>
   void multiply_rows(const tree::RowBlock& block, int i) {
-    const int end = block.other == block.row ? i + R : block.other_end;
-    int j = block.other;
+    const int end = block.column == block.row ? i + R : block.column_end;
+    int j = block.column;
     for (; j + 2 <= end; j += 2) multiply_tile<R, 2>(block, i, j);
     if (j < end) multiply_tile<R, 1>(block, i, j);
   }
@@ -84,8 +84,8 @@ struct Delassus {
     }
     for (int n = block.first; n < block.first + block.runs; ++n) {
       const tree::SharedRun& run = rows.shared[n];
-      const S* const y = scaled + (i - block.row) * nv + run.own;
-      const S* const z = Y + j * nv + run.other;
+      const S* const y = scaled + (i - block.row) * nv + run.in_row;
+      const S* const z = Y + j * nv + run.in_column;
       for (int m = 0; m < run.count; ++m) {
 #pragma GCC unroll 2
         for (int r = 0; r < R; ++r) {

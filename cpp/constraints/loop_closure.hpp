@@ -54,7 +54,7 @@ struct LoopRows {
 PYSIM_INLINE bool pins_a_point(const Loop& loop, const Joint& joint) {
   constexpr int positions = 3;  // its first rows
   bool pins = joint.shape == tree::Shape::revolute;
-  for (int n = 0; n < loop.rows; ++n) pins = pins && loop.kept[n] < positions;
+  for (int n = 0; n < loop.rows; ++n) pins = pins && loop.independent[n] < positions;
   return pins;
 }
 
@@ -65,7 +65,7 @@ void pin_rows(const RelativeMotion<S>& motion, const Loop& loop, LoopRows<S>& ou
   const Vec3<S> p = transpose_times(motion.X_AB.R, motion.X_AB.p);
   const S along[3] = {p.x, p.y, p.z};
   for (int n = 0; n < loop.rows; ++n) {
-    const int i = loop.kept[n];
+    const int i = loop.independent[n];
     out.W[i] = unit_force<S>(i);
     out.g[i] = along[i];
     out.bias[i] = all<S>(0);
@@ -88,7 +88,7 @@ void joint_rows(const ModelOf<S>& model,
   fit_coordinates(closure, k, motion.X_AB, phi, columns, f);
   const Loop& loop = model.loop[k];
   for (int n = 0; n < loop.rows; ++n) {
-    const int i = loop.kept[n];
+    const int i = loop.independent[n];
     out.W[i] = f.split.held(i);
     out.g[i] = f.parts[joint.nv + i];
     out.bias[i] = all<S>(0);
@@ -100,7 +100,7 @@ void joint_rows(const ModelOf<S>& model,
   S* const rate = take<S>(w, closure.nv);
   for (int i = 0; i < joint.nv; ++i) rate[joint.v + i] = parts[i];
   f.split.split(tree::bias(closure, k, columns, static_cast<const S*>(rate)), parts);
-  for (int n = 0; n < loop.rows; ++n) out.bias[loop.kept[n]] = -parts[joint.nv + loop.kept[n]];
+  for (int n = 0; n < loop.rows; ++n) out.bias[loop.independent[n]] = -parts[joint.nv + loop.independent[n]];
 }
 
 /// Rows of a point of B that is fixed in A along n. p, ṗ and the bias of p̈ in A:

@@ -21,7 +21,7 @@ void subtract_to_root(const ModelOf<S>& model,
     const Joint& joint = model.joint[b];
     for (int i = joint.v; i < joint.v + joint.nv; ++i) {
       const auto& row = model.mimic_v[i];
-      S& entry = matrix[row.own * model.reduced_nv + own];
+      S& entry = matrix[row.reduced * model.reduced_nv + own];
       entry = fnma(all<S>(row.ratio), dot(coordinate[i].Sj, F), entry);
     }
   }
@@ -49,9 +49,9 @@ void subtract_wrench_changes(const ModelOf<S>& model,
     if (change.turns) {
       const Force<S> dF = times(change.T, xi);
       on_a = on_a - dF;
-      subtract_to_root(model, loop.b, to_parent(m.X_RbB, dF), d.coordinate, along.own, D_q);
+      subtract_to_root(model, loop.b, to_parent(m.X_RbB, dF), d.coordinate, along.reduced, D_q);
     }
-    subtract_to_root(model, loop.a, to_parent(m.X_RaB, on_a), d.coordinate, along.own, D_q);
+    subtract_to_root(model, loop.a, to_parent(m.X_RaB, on_a), d.coordinate, along.reduced, D_q);
   }
 }
 

@@ -17,7 +17,7 @@ using tree::SubspaceDerivative;
 
 template <class S>
 struct LoopChange {
-  Force<S> P[6], R[6];  ///< of the rows that are kept
+  Force<S> P[6], R[6];  ///< of the independent rows
   Force<S> T[6];        ///< dF for each component of ξ
   bool turns;           ///< T is not zero
 };
@@ -26,14 +26,14 @@ struct LoopChange {
 template <class S>
 struct LoopAtState {
   int k, rows;
-  const int* kept;
+  const int* independent;
   const S* lambda;  ///< forces of the rows
   RelativeMotion<S> motion;
   Force<S> W[6], F;
 
   LoopAtState(
       int loop_k, const Loop& loop, const RelativeMotion<S>& m, const Force<S>* all_W, const S* all_lambda)
-      : k(loop_k), rows(loop.rows), kept(loop.kept), lambda(all_lambda + loop.row), motion(m) {
+      : k(loop_k), rows(loop.rows), independent(loop.independent), lambda(all_lambda + loop.row), motion(m) {
     F = spatial::zero_force<S>();
     for (int i = 0; i < rows; ++i) {
       W[i] = all_W[loop.row + i];
@@ -176,14 +176,14 @@ void wheel_change(const LoopAtState<S>& loop, S radius, LoopChange<S>& out) {
     const WheelChange<S> turned(wheel, radius, dn, cross(dn, V.w)), spun(wheel, radius, o, dn);
     out.T[m] = out.T[3 + m] = spatial::zero_force<S>();
     for (int i = 0; i < loop.rows; ++i) {
-      const Force<S> dW = rows.dW(loop.kept[i], turned);
-      by_turn[m][i] = dot(A, dW) + dot(V, rows.dW_rate(loop.kept[i], turned));
-      by_spin[m][i] = dot(V, rows.dW_rate(loop.kept[i], spun));
+      const Force<S> dW = rows.dW(loop.independent[i], turned);
+      by_turn[m][i] = dot(A, dW) + dot(V, rows.dW_rate(loop.independent[i], turned));
+      by_spin[m][i] = dot(V, rows.dW_rate(loop.independent[i], spun));
       out.T[3 + m] += loop.lambda[i] * dW;
     }
   }
   for (int i = 0; i < loop.rows; ++i) {
-    const Force<S> rate = rows.W_rate(loop.kept[i]);
+    const Force<S> rate = rows.W_rate(loop.independent[i]);
     out.P[i] = {o, {by_turn[0][i], by_turn[1][i], by_turn[2][i]}};
     out.R[i] = {rate.f, rate.t + Vec3<S>{by_spin[0][i], by_spin[1][i], by_spin[2][i]}};
   }

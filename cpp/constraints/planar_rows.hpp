@@ -71,9 +71,9 @@ void planar_rows(
   const Vec2<S> seen = fnma(B.w, quarter_turn(u), u_rate);
   Vec2<S> e[2];
   for (int n = 0; n < loop.rows; ++n) {
-    const int at = loop.row + n, kept = loop.kept[n];
-    e[n] = factor.to_plane(loop.b, all2<S>(ends.axes_b + 2 * kept));
-    r.W[at] = unit_force<S>(kept);
+    const int at = loop.row + n, closure_row = loop.independent[n];
+    e[n] = factor.to_plane(loop.b, all2<S>(ends.axes_b + 2 * closure_row));
+    r.W[at] = unit_force<S>(closure_row);
     r.g[at] = dot(e[n], D);
     r.gd[at] = dot(e[n], u);
     if (accelerated) r.gdd[at] = dot(e[n], seen);

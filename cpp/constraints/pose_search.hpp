@@ -124,11 +124,11 @@ class PoseDescent {
         const Motion<S> V = to_child(X_BF[b], column(tree::axis(joint, columns, i)));  // in the frame's axes
         const Vec3<S> v = turned * V.v, w_goal = turned * V.w;
         const Vec3<S> u = spatial::left_jacobian_inverse_times(angle, w_goal);
-        const auto& own = model_.mimic_v[joint.v + i];
+        const auto& mimic = model_.mimic_v[joint.v + i];
         const S entry[6] = {v.x, v.y, v.z, u.x, u.y, u.z};
         for (int m = 0; m < 6; ++m) {
-          S& number = row_[m * n_ + own.own];
-          number = fma(all<S>(own.ratio * frame.weight[m]), entry[m], number);
+          S& number = row_[m * n_ + mimic.reduced];
+          number = fma(all<S>(mimic.ratio * frame.weight[m]), entry[m], number);
         }
       }
     }

@@ -122,8 +122,8 @@ class ProjectionProduct {
   /// Adds Eᵀ x (reduced nv).
   void add_to_users(const S* x, S* to) const {
     for (int i = 0; i < model_.nv; ++i) {
-      const auto& own = model_.mimic_v[i];
-      to[own.own] = simd::fma(all<S>(own.ratio), x[i], to[own.own]);
+      const auto& mimic = model_.mimic_v[i];
+      to[mimic.reduced] = simd::fma(all<S>(mimic.ratio), x[i], to[mimic.reduced]);
     }
   }
 

@@ -53,8 +53,9 @@ void add_to_row(const ModelOf<S>& model,
     const CoordinateDerivatives<S>& C = coordinate[k];
     const auto& along = model.mimic_v[k];
     const S ratio = all<S>(along_b ? along.ratio : -along.ratio);
-    by_q[along.own] = fma(ratio, dot(C.A, pull.W) + dot(C.Psi, pull.Y) + dot(C.Sj, pull.Z), by_q[along.own]);
-    by_v[along.own] = fma(ratio, dot(C.A_v, pull.W) + dot(C.Sj, pull.Y), by_v[along.own]);
+    by_q[along.reduced] =
+        fma(ratio, dot(C.A, pull.W) + dot(C.Psi, pull.Y) + dot(C.Sj, pull.Z), by_q[along.reduced]);
+    by_v[along.reduced] = fma(ratio, dot(C.A_v, pull.W) + dot(C.Sj, pull.Y), by_v[along.reduced]);
   }
 }
 

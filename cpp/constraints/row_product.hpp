@@ -153,7 +153,7 @@ class RowProduct {
     };
     const LoopRows<R> rows = rows_of(k, relative(nullptr, nullptr, all<S>(0)), phi, w);
     for (int i = 0; gamma != nullptr && i < loop.rows; ++i) {
-      tree::seed(rows.g[loop.kept[i]], gamma[loop.row + i]);
+      tree::seed(rows.g[loop.independent[i]], gamma[loop.row + i]);
     }
     Ends rates[RowTerms<S>::most];
     int n = 0;
@@ -168,7 +168,7 @@ class RowProduct {
       const RelativeMotion<R> seen =
           relative(loop.a < 0 ? nullptr : &V_a, loop.b < 0 ? nullptr : &V_b, all<S>(term.at_rate ? 1 : 0));
       for (int i = 0; i < loop.rows; ++i) {
-        tree::seed(dot(seen.V, rows.W[loop.kept[i]]), term.m[loop.row + i]);
+        tree::seed(dot(seen.V, rows.W[loop.independent[i]]), term.m[loop.row + i]);
       }
       ++n;
     }

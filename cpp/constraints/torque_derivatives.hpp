@@ -55,13 +55,13 @@ struct OwnRows {
 
   void add(int i, const TorqueRow<S>& row) const {
     const auto& at = model.mimic_v[i];
-    const TorqueRow<S> sum = reduced.row(at.own);
+    const TorqueRow<S> sum = reduced.row(at.reduced);
     for (int k = 0; k < model.nv; ++k) {
       const auto& along = model.mimic_v[k];
       const S ratio = all<S>(at.ratio * along.ratio);
-      sum.q[along.own] = fma(ratio, row.q[k], sum.q[along.own]);
-      sum.v[along.own] = fma(ratio, row.v[k], sum.v[along.own]);
-      sum.a[along.own] = fma(ratio, row.a[k], sum.a[along.own]);
+      sum.q[along.reduced] = fma(ratio, row.q[k], sum.q[along.reduced]);
+      sum.v[along.reduced] = fma(ratio, row.v[k], sum.v[along.reduced]);
+      sum.a[along.reduced] = fma(ratio, row.a[k], sum.a[along.reduced]);
     }
   }
 };
@@ -119,7 +119,7 @@ void add_passive_block(const ModelOf<S>& model,
     for (int k = 0; k < joint.nv; ++k) {
       const auto& column = model.mimic_v[joint.v + k];
       const S ratio = all<S>(row.ratio * column.ratio);
-      const int at = row.own * reduced.n + column.own;
+      const int at = row.reduced * reduced.n + column.reduced;
       reduced.q[at] = fma(ratio, D.q[i * joint.nv + k], reduced.q[at]);
       reduced.v[at] = fma(ratio, D.v[i * joint.nv + k], reduced.v[at]);
     }

@@ -83,7 +83,7 @@ class VelocityRows {
       const Joint& joint = model_.joint[b];
       for (int i = joint.v; joint.reduced_v < 0 && i < joint.v + joint.nv; ++i, ++row) {
         K_[row * n + i] = all<S>(1);
-        K_[row * n + leader_[model_.mimic_v[i].own]] = -all<S>(model_.mimic_v[i].ratio);
+        K_[row * n + leader_[model_.mimic_v[i].reduced]] = -all<S>(model_.mimic_v[i].ratio);
       }
     }
   }

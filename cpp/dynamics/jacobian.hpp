@@ -19,7 +19,7 @@ PYSIM_INLINE void add_column(const ModelOf<S>& model, int k, const Motion<S>& co
   const S ratio = all<S>(coupling.ratio);
   const S entry[6] = {column.v.x, column.v.y, column.v.z, column.w.x, column.w.y, column.w.z};
   for (int r = 0; r < 6; ++r) {
-    S& number = J[r * model.reduced_nv + coupling.own];
+    S& number = J[r * model.reduced_nv + coupling.reduced];
     number = fma(ratio, entry[r], number);
   }
 }

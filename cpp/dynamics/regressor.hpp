@@ -87,7 +87,7 @@ BodyRange moved_by(const ModelOf<S>& model, int k) {
   BodyRange range = {model.bodies, 0};
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    if (k < model.mimic_v[joint.v].own || k > model.mimic_v[joint.v + joint.nv - 1].own) continue;
+    if (k < model.mimic_v[joint.v].reduced || k > model.mimic_v[joint.v + joint.nv - 1].reduced) continue;
     if (b < range.first) range.first = b;
     if (joint.end > range.end) range.end = joint.end;
   }
@@ -108,7 +108,7 @@ void regressor_row(const ModelOf<S>& model,
     J[b] = joint.parent < range.first ? spatial::zero_motion<S>() : to_child(body[b].X_PB, J[joint.parent]);
     for (int i = joint.v; i < joint.v + joint.nv; ++i) {
       const auto& coupling = model.mimic_v[i];
-      if (coupling.own == k) J[b] = fma(all<S>(coupling.ratio), S_B[i], J[b]);
+      if (coupling.reduced == k) J[b] = fma(all<S>(coupling.ratio), S_B[i], J[b]);
     }
     regressor_entries(body[b], J[b], row + 10 * (b - range.first));
   }

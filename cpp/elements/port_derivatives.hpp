@@ -21,7 +21,7 @@ struct PortRows {
 template <class S>
 PYSIM_INLINE void add_to_row(const ModelOf<S>& model, int k, S x, S* row) {
   const auto& at = model.mimic_v[k];
-  row[at.own] = fma(all<S>(at.ratio), x, row[at.own]);
+  row[at.reduced] = fma(all<S>(at.ratio), x, row[at.reduced]);
 }
 
 /// Rows of a pair of frames; adds `F`·∂J/∂q to ∂τ/∂q.

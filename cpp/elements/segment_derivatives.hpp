@@ -36,7 +36,7 @@ struct SegmentDerivatives {
 template <class S>
 PYSIM_INLINE void add_entry(const ModelOf<S>& model, int i, int k, S x, S* matrix) {
   const auto &row = model.mimic_v[i], &column = model.mimic_v[k];
-  S& entry = matrix[row.own * model.reduced_nv + column.own];
+  S& entry = matrix[row.reduced * model.reduced_nv + column.reduced];
   entry = fma(all<S>(row.ratio * column.ratio), x, entry);
 }
 

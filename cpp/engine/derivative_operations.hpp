@@ -90,7 +90,7 @@ struct DesignDerivatives {
       for (int i = model.joint[b].v; i < model.joint[b].v + model.joint[b].nv; ++i) {
         dynamics::design_row(model, d, column, b, i, row);
         const auto& coupling = model.mimic_v[i];
-        S* const sum = own + coupling.own * width;
+        S* const sum = own + coupling.reduced * width;
         for (int k = 0; k < width; ++k) sum[k] = simd::fma(all<S>(coupling.ratio), row[k], sum[k]);
       }
     }

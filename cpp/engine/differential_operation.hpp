@@ -70,7 +70,7 @@ struct DifferentialDynamics {
         for (int b = 0; b < model.bodies; ++b) {
           for (int k = 0; k < model.joint[b].nv; ++k) {
             const auto& coupling = model.mimic_v[model.joint[b].v + k];
-            if (coupling.own != own) continue;
+            if (coupling.reduced != own) continue;
             const S ratio = all<S>(coupling.ratio);
             if (of == 0) dynamics::seed_position(model, d, b, k, v, a, ratio);
             if (of == 1) dynamics::seed_velocity(model, d, b, k, v, ratio);

@@ -67,7 +67,7 @@ struct System {
     for (int i = 0; i < model.reduced_nv; ++i) d[i] = all<S>(0);
     for (int i = 0; i < model.nv; ++i) {
       const auto& c = model.mimic_v[i];
-      d[c.own] += all<S>(c.ratio * c.ratio * model.passive[i].damping);
+      d[c.reduced] += all<S>(c.ratio * c.ratio * model.passive[i].damping);
     }
   }
 

@@ -66,13 +66,13 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
       throw std::invalid_argument("loop '" + d.name + "': needs two bodies of the model");
     }
-    Loop loop = {d.kind, d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}, -1, d.work};
+    Loop loop = {d.kind, d.a, d.b, rows_, static_cast<int>(d.independent.size()), {}, -1, d.work};
     const int all = all_rows(loop.kind, closure_->model.joints()[k]);
     if (loop.rows > all ||
-        std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
+        std::any_of(d.independent.begin(), d.independent.end(), [&](int i) { return i < 0 || i >= all; })) {
       throw std::invalid_argument("loop '" + d.name + "': it has " + std::to_string(all) + " rows");
     }
-    std::copy(d.kept.begin(), d.kept.end(), loop.kept);
+    std::copy(d.independent.begin(), d.independent.end(), loop.independent);
     if (d.function) {
       const Shape shape = closure_->model.joints()[k].shape;
       if (loop.kind != LoopKind::joint || (shape != Shape::ball && shape != Shape::fixed)) {
@@ -81,7 +81,8 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
       loop.program = keep_program(d.function, 1, 24, d.name);
       timed_ = true;
     }
-    row_paths_.insert(row_paths_.end(), d.kept.size(), mimic_ ? everything() : path_to_world(d.a, d.b));
+    row_paths_.insert(
+        row_paths_.end(), d.independent.size(), mimic_ ? everything() : path_to_world(d.a, d.b));
     rows_ += loop.rows;
     loops_.push_back(loop);
 
@@ -184,25 +185,25 @@ void Model::find_row_blocks() {
     return end;
   };
   for (std::size_t row = 0; row < row_paths_.size(); row = end_of_path(row)) {
-    for (std::size_t other = 0; other <= row; other = end_of_path(other)) {
+    for (std::size_t column = 0; column <= row; column = end_of_path(column)) {
       RowBlock block = {
-          int(row), int(end_of_path(row)), int(other), int(end_of_path(other)), int(shared_.size()), 0};
-      share(row_paths_[row], row_paths_[other]);
+          int(row), int(end_of_path(row)), int(column), int(end_of_path(column)), int(shared_.size()), 0};
+      share(row_paths_[row], row_paths_[column]);
       block.runs = static_cast<int>(shared_.size()) - block.first;
-      if (block.runs > 0 || other == row) row_blocks_.push_back(block);
+      if (block.runs > 0 || column == row) row_blocks_.push_back(block);
     }
   }
 }
 
 /// Appends the coordinates on both paths, run by run; both are in descending order, or hold all coordinates.
-void Model::share(const SupportPath& path, const SupportPath& other) {
+void Model::share(const SupportPath& of_row, const SupportPath& of_column) {
   const std::size_t first = shared_.size();
-  const int *const a = paths_.data() + path.first_v, *const b = paths_.data() + other.first_v;
-  for (int m = 0, n = 0; m < path.nv && n < other.nv;) {
+  const int *const a = paths_.data() + of_row.first_v, *const b = paths_.data() + of_column.first_v;
+  for (int m = 0, n = 0; m < of_row.nv && n < of_column.nv;) {
     const int here = a[m], there = b[n];
     if (here == there) {
       SharedRun* const last = shared_.size() > first ? &shared_.back() : nullptr;
-      if (last != nullptr && last->own + last->count == m && last->other + last->count == n) {
+      if (last != nullptr && last->in_row + last->count == m && last->in_column + last->count == n) {
         ++last->count;
       } else {
         shared_.push_back({m, n, 1});

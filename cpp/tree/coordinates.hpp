@@ -17,7 +17,7 @@ const S* full_q(const ModelOf<S>& model, const S* reduced, Workspace<S>& w) {
   S* const q = take<S>(w, model.nq + model.callback_numbers);
   for (int i = 0; i < model.nq; ++i) {
     const auto& c = model.mimic_q[i];
-    q[i] = fma(all<S>(c.ratio), reduced[c.own], all<S>(c.offset));
+    q[i] = fma(all<S>(c.ratio), reduced[c.reduced], all<S>(c.offset));
   }
   for (int i = 0; i < model.callback_numbers; ++i) q[model.nq + i] = reduced[model.reduced_nq + i];
   return q;
@@ -30,7 +30,7 @@ const S* full_v(const ModelOf<S>& model, const S* reduced, Workspace<S>& w) {
   S* const v = take<S>(w, model.nv);
   for (int i = 0; i < model.nv; ++i) {
     const auto& c = model.mimic_v[i];
-    v[i] = all<S>(c.ratio) * reduced[c.own];
+    v[i] = all<S>(c.ratio) * reduced[c.reduced];
   }
   return v;
 }
@@ -44,7 +44,7 @@ const S* reduced_forces(const ModelOf<S>& model, const S* tau, Workspace<S>& w) 
   for (int i = 0; i < model.reduced_nv; ++i) reduced[i] = all<S>(0);
   for (int i = 0; i < model.nv; ++i) {
     const auto& c = model.mimic_v[i];
-    reduced[c.own] = fma(all<S>(c.ratio), tau[i], reduced[c.own]);
+    reduced[c.reduced] = fma(all<S>(c.ratio), tau[i], reduced[c.reduced]);
   }
   return reduced;
 }
@@ -59,7 +59,7 @@ S* reduced_inertia(const ModelOf<S>& model, S* M, Workspace<S>& w) {
   for (int i = 0; i < model.nv; ++i) {
     for (int j = 0; j < model.nv; ++j) {
       const auto &a = model.mimic_v[i], &b = model.mimic_v[j];
-      S& entry = reduced[a.own * n + b.own];
+      S& entry = reduced[a.reduced * n + b.reduced];
       entry = fma(all<S>(a.ratio * b.ratio), M[i * model.nv + j], entry);
     }
   }

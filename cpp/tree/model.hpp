@@ -87,7 +87,7 @@ struct LoopDescription {
   int a = -1, b = -1;        ///< bodies, −1 for the world
   double at_a[12] = {}, at_b[12] = {};
   double length = 0;
-  std::vector<int> kept;                       ///< its rows that the engine uses
+  std::vector<int> independent;                ///< its rows that the engine uses
   std::vector<double> start;                   ///< the joint's initial coordinates for the fit [nq]
   std::optional<ProgramDescription> function;  ///< of time, drives frame A: outputs 24
   int work = -1;                               ///< see Loop
@@ -95,7 +95,7 @@ struct LoopDescription {
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
     f(r.name...), f(r.kind...), f(r.motion...), f(r.a...), f(r.b...), f(r.at_a...), f(r.at_b...),
-        f(r.length...), f(r.kept...), f(r.start...), f(r.function...), f(r.work...);
+        f(r.length...), f(r.independent...), f(r.start...), f(r.function...), f(r.work...);
   }
 };
 
@@ -343,7 +343,7 @@ class Model {
   SupportPath everything();
   SupportPath with_coordinates(int first);
   void find_row_blocks();
-  void share(const SupportPath& path, const SupportPath& other);
+  void share(const SupportPath& of_row, const SupportPath& of_column);
   void add_couplings(const std::vector<CouplingDescription>& couplings);
   void add_elements(const std::vector<ElementDescription>& elements);
   void add_path(const std::string& name,

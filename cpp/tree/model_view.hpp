@@ -195,15 +195,15 @@ constexpr PassiveNumber passive_numbers[] = {
     {"stop_damping", &Passive<double>::stop_damping, 0},
 };
 
-/// Coordinate i of the tree is ratio · q_reduced[own] + offset.
+/// Coordinate i of the tree is ratio · q_reduced[reduced] + offset.
 template <class Real>
 struct Mimic {
-  int own;
+  int reduced;
   Real ratio, offset;
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.own...), f(r.ratio...), f(r.offset...);
+    f(r.reduced...), f(r.ratio...), f(r.offset...);
   }
 };
 
@@ -224,26 +224,27 @@ struct SupportPath {
   int first_v, nv;
 };
 
-/// Coordinates that two paths share: their first index on each of them.
+/// Coordinates that the paths of two rows share, an entry of G = J M⁻¹ Jᵀ: their first index on the path of
+/// its row, and on that of its column.
 struct SharedRun {
-  int own, other, count;
+  int in_row, in_column, count;
 };
 
-/// Rows [row, end) with one path, and rows [other, other_end) before them or the same, whose path shares some
-/// of its coordinates: `runs` of `shared`.
+/// Block of the lower triangle of G: rows [row, end) with one path, and columns [column, column_end) whose
+/// path shares some of its coordinates: `runs` of `shared`.
 struct RowBlock {
-  int row, end, other, other_end;
+  int row, end, column, column_end;
   int first, runs;
 };
 
 /// Loop k is closed by joint k of the closure.
 struct Loop {
   LoopKind kind;
-  int a, b;       ///< bodies, −1 for the world
-  int row, rows;  ///< its first row among the rows of the constraints
-  int kept[6];    ///< the rows of the joint that some motion of the tree can violate
-  int program;    ///< of time, that drives frame A, see driven_frame.hpp; −1 for none
-  int work;       ///< of a driven loop, its place among the states of elements; −1 if it is not integrated
+  int a, b;            ///< bodies, −1 for the world
+  int row, rows;       ///< its first row among the rows of the constraints
+  int independent[6];  ///< the rows of the joint that some motion of the tree can violate
+  int program;         ///< of time, that drives frame A, see driven_frame.hpp; −1 for none
+  int work;  ///< of a driven loop, its place among the states of elements; −1 if it is not integrated
 };
 
 template <class Real>

@@ -83,7 +83,8 @@ bool Model::hinges_close_loops(const std::vector<NeutralPose>& poses, const doub
   for (std::size_t k = 0; k < loops_.size(); ++k) {
     const Loop& loop = loops_[k];
     if (loop.kind != LoopKind::joint || closure_->model.joints()[k].shape != Shape::revolute) return false;
-    if (std::any_of(loop.kept, loop.kept + loop.rows, [](int i) { return i > 1; })) return false;
+    if (std::any_of(loop.independent, loop.independent + loop.rows, [](int i) { return i > 1; }))
+      return false;
     const double* z = double_.loop_constants[k].at_a + 6;
     double turned[3] = {z[0], z[1], z[2]};
     if (loop.a >= 0) times(poses[static_cast<std::size_t>(loop.a)].data(), z, 1, turned);

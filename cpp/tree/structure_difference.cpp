@@ -63,7 +63,7 @@ std::string Model::joint_difference(const Model& other) const {
     if (here.hinge != there.hinge) return its("has an armature in one of the two only");
     if (here.parent != there.parent) return its("has another parent body");
     const auto leader = [&](const Model& m) {
-      return here.nv == 0 ? -1 : m.double_.mimic_v[static_cast<std::size_t>(here.v)].own;
+      return here.nv == 0 ? -1 : m.double_.mimic_v[static_cast<std::size_t>(here.v)].reduced;
     };
     if (here.reduced_v != there.reduced_v || leader(*this) != leader(other))
       return its("mimics another joint");
@@ -88,7 +88,8 @@ std::string Model::loop_difference(const Model& other) const {
     const auto its = [&](const char* what) { return "its loop '" + closure_->model.names_[k] + "' " + what; };
     if (here.kind != there.kind) return its("is of another type");
     if (here.a != there.a || here.b != there.b) return its("connects other bodies");
-    if (here.rows != there.rows || !std::equal(here.kept, here.kept + here.rows, there.kept)) {
+    if (here.rows != there.rows ||
+        !std::equal(here.independent, here.independent + here.rows, there.independent)) {
       return its("has other independent rows");
     }
   }

@@ -156,7 +156,7 @@ def one_row(x: ArrayLike, name: str, n: int, each: str = "active coordinate") ->
 def _with_every_row(model: Model) -> Model:
     """Return the model with its trivial rows restored, because moved axes may violate them."""
     loops = [
-        description.replaced(kept=range(rows_of(loop)))
+        description.replaced(independent=range(rows_of(loop)))
         for description, loop in zip(model.connections.loops, model.spec.loops, strict=True)
     ]
     return model.with_connections(replace(model.connections, loops=loops))

@@ -59,7 +59,7 @@ def without_trivial_rows(model: Model) -> Model:
             if stuck.any():
                 _refuse(loop, at.residual[:, own[stuck]])
             idle[group] = still[own] & ~is_open[own]
-        loops.append(description.replaced(kept=np.flatnonzero(~idle)))
+        loops.append(description.replaced(independent=np.flatnonzero(~idle)))
     return model.with_connections(replace(model.connections, loops=loops))
 
 

@@ -84,7 +84,7 @@ def describe_loop(
         at_a=pose_a @ loop.at_a @ motion.at,
         at_b=pose_b @ loop.at_b,
         length=loop.radius if loop.type == "wheel_on_plane" else loop.length,
-        kept=range(rows_of(loop)),
+        independent=range(rows_of(loop)),
         start=joint.neutral if loop.start_q is None else loop.start_q,
     )
 

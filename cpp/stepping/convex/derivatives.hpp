@@ -95,7 +95,7 @@ class ConvexStepDerivatives {
       for (int i = 0; i < nv_; ++i) {
         const auto& mimic = model_.mimic_v[i];
         for (const int half : {0, 1}) {
-          S& sum = own[half * users + mimic.own];
+          S& sum = own[half * users + mimic.reduced];
           sum = fma(all<S>(mimic.ratio), row[half * nv_ + i], sum);
         }
       }
@@ -342,7 +342,7 @@ class ConvexStepDerivatives {
     S *const reduced = tree::reduced_inertia(model_, H, w_), *const Y = zeros(users * columns_);
     for (int i = 0; i < nv_; ++i) {
       const auto& mimic = model_.mimic_v[i];
-      chain_.add_multiple(all<S>(mimic.ratio), X + i * columns_, Y + mimic.own * columns_);
+      chain_.add_multiple(all<S>(mimic.ratio), X + i * columns_, Y + mimic.reduced * columns_);
     }
     for (int i = 0; i < users; ++i) {
       for (int j = 0; j <= i; ++j) factor_.mark(i, j);
@@ -352,7 +352,7 @@ class ConvexStepDerivatives {
     for (int i = 0; i < nv_; ++i) {
       const auto& mimic = model_.mimic_v[i];
       const S ratio = all<S>(mimic.ratio);
-      for (int c = 0; c < columns_; ++c) X[i * columns_ + c] = ratio * Y[mimic.own * columns_ + c];
+      for (int c = 0; c < columns_; ++c) X[i * columns_ + c] = ratio * Y[mimic.reduced * columns_ + c];
     }
   }
 

@@ -471,8 +471,8 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     for (int i = 0; i < model_.nv; ++i) {
       const auto& users = model_.mimic_v[i];
       const S ratio = all<S>(users.ratio);
-      bar.q[users.own] = fma(ratio, q_bar[i] + take_cotangent(dq_[i]), bar.q[users.own]);
-      bar.v[users.own] = fma(ratio, start_bar[i] + take_cotangent(v_[i]), bar.v[users.own]);
+      bar.q[users.reduced] = fma(ratio, q_bar[i] + take_cotangent(dq_[i]), bar.q[users.reduced]);
+      bar.v[users.reduced] = fma(ratio, start_bar[i] + take_cotangent(v_[i]), bar.v[users.reduced]);
     }
     for (int i = 0; i < 10 * model_.bodies; ++i) {
       if (!contacts_.single[i / 10]) continue;
