@@ -91,7 +91,9 @@ class Parameters:
         bar = np.concatenate([bars[name] for name in (*SUMS, "numbers")], axis=1)
         bar[:, self._same[0]] += bar[:, self._same[1]]
         for path, (places, slopes) in self._slopes.items():
-            own = (slopes @ bar[:, places, None])[:, :, 0]
+            # sums have one order for any number of worlds
+            of_numbers = np.ascontiguousarray(bar[:, places])
+            own = (slopes @ of_numbers[:, :, None])[:, :, 0]
             found[path] = own if self._chosen[path].is_list else own[:, 0]
         return found
 
