@@ -33,9 +33,22 @@ PYSIM_INLINE RelativeMotion<S> relative_motion(const Pose<S>& at_a,
   return motion;
 }
 
-/// Frame B of loop k in the world, and its pose, twist and (on demand) acceleration relative to frame A.
+/// Sets the acceleration of frame B relative to frame A from those of the bodies, which are −g at rest:
 ///
-///     A_AB = A_B − X_BA A_A − V_B × V_AB
+///     A_AB = A_B − X_BA A_A − V_B × V_AB        V_b is null for the world
+template <class S>
+PYSIM_INLINE void set_acceleration(const Pose<S>& at_a,
+                                   const Pose<S>& at_b,
+                                   const Motion<S>* V_b,
+                                   const Motion<S>& A_a,
+                                   const Motion<S>& A_b,
+                                   RelativeMotion<S>& motion) {
+  const Motion<S> V_B = V_b != nullptr ? to_child(at_b, *V_b) : spatial::zero_motion<S>();
+  const Motion<S> A_A = to_child(at_a, A_a), A_B = to_child(at_b, A_b);
+  motion.A = A_B - to_child(motion.X_AB, A_A) - cross(V_B, motion.V);
+}
+
+/// Frame B of loop k in the world, and its pose, twist and (on demand) acceleration relative to frame A.
 template <class S>
 RelativeMotion<S> relative_motion(
     const ModelOf<S>& model, int k, const TreeFactor<S>& factor, bool with_acceleration, Pose<S>& X_WF) {
@@ -52,11 +65,13 @@ RelativeMotion<S> relative_motion(
                                              b_moves ? &body[loop.b].V : nullptr,
                                              X_WF);
   if (!with_acceleration) return motion;
-  const Motion<S> V_B = b_moves ? to_child(at_b, body[loop.b].V) : spatial::zero_motion<S>();
   const Motion<S> rest = dynamics::minus_gravity<S>(model);
-  const Motion<S> A_A = to_child(at_a, a_moves ? body[loop.a].c : rest);
-  const Motion<S> A_B = to_child(at_b, b_moves ? body[loop.b].c : rest);
-  motion.A = A_B - to_child(motion.X_AB, A_A) - cross(V_B, motion.V);
+  set_acceleration(at_a,
+                   at_b,
+                   b_moves ? &body[loop.b].V : nullptr,
+                   a_moves ? body[loop.a].c : rest,
+                   b_moves ? body[loop.b].c : rest,
+                   motion);
   return motion;
 }
 

@@ -39,8 +39,11 @@ class ProjectionProduct {
   ProjectionProduct& operator=(const ProjectionProduct&) = delete;
 
   /// Projects q and v once more, from where they were; φ are coordinates of loops' joints near those of q.
-  void make(S time, const S* q, const S* v, const S* phi, Workspace<S> w) {
+  /// Rows that are known to depend on others are left out, as in the step; null to detect them.
+  void make(
+      S time, const S* q, const S* v, const S* phi, Workspace<S> w, Dependence<S>* dependence = nullptr) {
     time_ = time;
+    projection_.dependence_ = dependence;
     simd::copy_each<S>(q, model_.reduced_nq, start_);
     simd::copy_each<S>(q, model_.reduced_nq, q_);
     simd::copy_each<S>(v, model_.reduced_nv, v_);

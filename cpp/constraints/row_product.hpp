@@ -1,11 +1,11 @@
 // Products of the derivatives of constraint rows with cotangents.
 //
-//     Φ(q, x) = Σ m_k·(J x_k − r) + γ·g        q̄ += ∂Φ/∂δ of q ⊕ δ      x̄_k += Jᵀ m_k
+//     Φ(q, x) = Σ m_k·(J x_k − r) + γ·g + m·g̈        q̄ += ∂Φ/∂δ of q ⊕ δ      x̄_k += Jᵀ m_k
 //
-// r are the rates of prescribed motions, or zero. The text of the rows is run once more with displacements
-// and twists of a loop's bodies on a tape, each to first order on its own axes, so every kind of loop, joints
-// of plugins and lengths by world among them, has its derivatives from there; sums over the tree are
-// recursions (dynamics/rnea_product.hpp).
+// r are the rates of prescribed motions, or zero. The text of the rows is run once more with displacements,
+// twists and accelerations of a loop's bodies on a tape, each to first order on its own axes, so every kind
+// of loop, joints of plugins and lengths by world among them, has its derivatives from there; sums over the
+// tree are recursions (dynamics/rnea_product.hpp).
 //
 // Coordinates are the tree's; those of mimic joints follow the others in q and x. Rows of couplings, which
 // the user's coordinates have, are differentiated by the coordinates that other joints mimic.
@@ -39,6 +39,16 @@ struct RowTerms {
   const RowTerm<S>* end() const { return term + count; }
 };
 
+/// One sum m·g̈,  g̈ = J v̇ + bias(q, v).
+template <class S>
+struct RowAccelerations {
+  const S *v, *a;          ///< (nv)
+  const S* m;              ///< [rows]
+  const Motion<S>*V, *A;   ///< [bodies] that they give, at rest −g
+  Force<S>*V_bar, *A_bar;  ///< [bodies] are added to
+  S *v_bar, *a_bar;        ///< (nv) are added to by rows of couplings
+};
+
 template <class S, bool differs>
 class RowProduct {
  public:
@@ -49,7 +59,7 @@ class RowProduct {
       : model_(model), taped_(taped), tape_(tape) {}
 
   /// Adds to q̄ (nv) and x̄, and to the cotangents of numbers on the tape, at q, where `tree` is. φ are
-  /// coordinates of loops' joints near those of q; `gamma` [rows] may be null.
+  /// coordinates of loops' joints near those of q; `gamma` [rows] and `accelerations` may be null.
   void add(const dynamics::TreeProduct<S>& tree,
            const S* q,
            const S* phi,
@@ -57,35 +67,39 @@ class RowProduct {
            const RowTerms<S>& terms,
            const S* gamma,
            S* q_bar,
-           Workspace<S> w) {
+           Workspace<S> w,
+           const RowAccelerations<S>* accelerations = nullptr) {
     const int edges = tape_.edges, nodes = tape_.nodes;
-    Motion<S>* x[RowTerms<S>::most];
-    Force<S>* x_bar[RowTerms<S>::most];
-    int count = 0;
-    for (const RowTerm<S>& term : terms) {
-      x[count] = take<Motion<S>>(w, model_.bodies);
-      x_bar[count] = take<Force<S>>(w, model_.bodies);
-      tree.spread(term.x, x[count]);
-      for (int b = 0; b < model_.bodies; ++b) x_bar[count][b] = spatial::zero_force<S>();
-      ++count;
+    Sums sums = {time, phi, terms, gamma, accelerations};
+    for (int n = 0; n < terms.count; ++n) {
+      sums.x[n] = take<Motion<S>>(w, model_.bodies);
+      sums.x_bar[n] = take<Force<S>>(w, model_.bodies);
+      tree.spread(terms.term[n].x, sums.x[n]);
+      for (int b = 0; b < model_.bodies; ++b) sums.x_bar[n][b] = spatial::zero_force<S>();
     }
-    auto* const X_WB = take<Pose<S>>(w, model_.bodies);
-    auto* const displaced = take<Force<S>>(w, model_.bodies);
-    for (int b = 0; b < model_.bodies; ++b) displaced[b] = spatial::zero_force<S>();
-    tree.poses(X_WB);
+    sums.X_WB = take<Pose<S>>(w, model_.bodies);
+    sums.displaced = take<Force<S>>(w, model_.bodies);
+    for (int b = 0; b < model_.bodies; ++b) sums.displaced[b] = spatial::zero_force<S>();
+    tree.poses(sums.X_WB);
     for (int k = 0; k < model_.loops; ++k) {
-      if (model_.loop[k].rows > 0) add_loop(k, X_WB, phi, time, terms, gamma, x, x_bar, displaced, w);
+      if (model_.loop[k].rows > 0) add_loop(k, sums, w);
     }
-    int n = 0;
-    for (const RowTerm<S>& term : terms) {
-      tree.gather(x[n], term.x, x_bar[n], q_bar, term.x_bar);
-      ++n;
+    for (int n = 0; n < terms.count; ++n) {
+      const RowTerm<S>& term = terms.term[n];
+      tree.gather(sums.x[n], term.x, sums.x_bar[n], q_bar, term.x_bar);
     }
-    tree.gather_displacements(displaced, q_bar);
-    for (const RowTerm<S>& term : terms) {
-      if (model_.couplings > 0) add_couplings(q, time, &term, nullptr, q_bar, w);
+    tree.gather_displacements(sums.displaced, q_bar);
+    if (model_.couplings > 0) {
+      for (const RowTerm<S>& term : terms) {
+        const auto rate = all<S>(term.at_rate ? 1 : 0);
+        add_couplings(q, time, {&Rows<R>::gd, term.m, rate, term.x, nullptr, term.x_bar, nullptr}, q_bar, w);
+      }
+      if (gamma != nullptr) add_couplings(q, time, {&Rows<R>::g, gamma}, q_bar, w);
+      if (accelerations != nullptr) {
+        const auto& of = *accelerations;
+        add_couplings(q, time, {&Rows<R>::gdd, of.m, all<S>(1), of.v, of.a, of.v_bar, of.a_bar}, q_bar, w);
+      }
     }
-    if (model_.couplings > 0 && gamma != nullptr) add_couplings(q, time, nullptr, gamma, q_bar, w);
     has_room_ = has_room_ && !tape_.is_full();
     tape_.edges = edges;
     tape_.nodes = nodes;
@@ -95,13 +109,40 @@ class RowProduct {
   bool has_room() const { return has_room_; }
 
  private:
-  /// Displacements or twists of the bodies a and b on the tape, null for the world.
+  /// What is summed over the rows of loops, at poses X_WB of the bodies.
+  struct Sums {
+    S time;
+    const S* phi;
+    const RowTerms<S>& terms;
+    const S* gamma;
+    const RowAccelerations<S>* accelerations;
+    Motion<S>* x[RowTerms<S>::most] = {};     ///< twists of the terms
+    Force<S>* x_bar[RowTerms<S>::most] = {};  ///< their cotangents
+    Pose<S>* X_WB = nullptr;
+    Force<S>* displaced = nullptr;  ///< cotangents of displacements
+  };
+
+  /// Displacements, twists or accelerations of the bodies a and b on the tape, null for the world.
   struct Ends {
-    const R *a, *b;
+    const R *a = nullptr, *b = nullptr;
+  };
+
+  /// Bodies and frames of a loop on the tape.
+  struct Placed {
+    Ends moved;
+    Pose<R> at_a, at_b, X_a, X_b;
   };
 
   Ends take_ends(const Loop& loop, const S* of_a, const S* of_b, Workspace<S>& w) {
     return {loop.a < 0 ? nullptr : inputs(of_a, w), loop.b < 0 ? nullptr : inputs(of_b, w)};
+  }
+
+  /// Of x [bodies].
+  Ends take_ends(const Loop& loop, const Motion<S>* x, Workspace<S>& w) {
+    S of_a[6], of_b[6];
+    if (loop.a >= 0) write(x[loop.a], of_a);
+    if (loop.b >= 0) write(x[loop.b], of_b);
+    return take_ends(loop, of_a, of_b, w);
   }
 
   const R* inputs(const S* six, Workspace<S>& w) { return tree::take_inputs<S, differs>(six, 6, tape_, w); }
@@ -115,6 +156,11 @@ class RowProduct {
     bar += Force<S>{{of[0], of[1], of[2]}, {of[3], of[4], of[5]}};
   }
 
+  static void add_to(const Loop& loop, const Ends& ends, Force<S>* bar) {
+    if (loop.a >= 0) add_to(ends.a, bar[loop.a]);
+    if (loop.b >= 0) add_to(ends.b, bar[loop.b]);
+  }
+
   /// X with a displacement on its axes, to first order.
   static Pose<R> displace(const Pose<S>& X, const R* by) {
     const R e(all<S>(1));
@@ -124,61 +170,89 @@ class RowProduct {
             constant(X.p) + axes * Vec3<R>{by[0], by[1], by[2]}};
   }
 
-  void add_loop(int k,
-                const Pose<S>* X_WB,
-                const S* phi,
-                S time,
-                const RowTerms<S>& terms,
-                const S* gamma,
-                Motion<S>* const* x,
-                Force<S>* const* x_bar,
-                Force<S>* displaced,
-                Workspace<S> w) {
+  Placed place(int k, const Pose<S>* X_WB, Workspace<S>& w) {
     const Loop& loop = model_.loop[k];
-    const int begin = tape_.edges;
     S zero[6];
     for (S& each : zero) each = all<S>(0);
-    const Ends moved = take_ends(loop, zero, zero, w);
-    const auto at_a = stored_pose<R>(taped_.loop_constants[k].at_a);
-    const auto at_b = stored_pose<R>(taped_.loop_constants[k].at_b);
-    Pose<R> X_a, X_b, X_WF;
-    if (loop.a >= 0) X_a = displace(X_WB[loop.a], moved.a);
-    if (loop.b >= 0) X_b = displace(X_WB[loop.b], moved.b);
-    const auto relative = [&](const Motion<R>* V_a, const Motion<R>* V_b, S rate) {
-      RelativeMotion<R> seen = relative_motion<R>(
-          at_a, at_b, loop.a < 0 ? nullptr : &X_a, loop.b < 0 ? nullptr : &X_b, V_a, V_b, X_WF);
-      Workspace<R> inner = {reinterpret_cast<R*>(w.next)};
-      follow_drive(taped_, loop, Clock<R>{R(time), R(rate)}, seen, inner);
-      return seen;
-    };
-    const LoopRows<R> rows = rows_of(k, relative(nullptr, nullptr, all<S>(0)), phi, w);
-    for (int i = 0; gamma != nullptr && i < loop.rows; ++i) {
-      tree::seed(rows.g[loop.independent[i]], gamma[loop.row + i]);
+    Placed on;
+    on.moved = take_ends(loop, zero, zero, w);
+    on.at_a = stored_pose<R>(taped_.loop_constants[k].at_a);
+    on.at_b = stored_pose<R>(taped_.loop_constants[k].at_b);
+    if (loop.a >= 0) on.X_a = displace(X_WB[loop.a], on.moved.a);
+    if (loop.b >= 0) on.X_b = displace(X_WB[loop.b], on.moved.b);
+    return on;
+  }
+
+  /// Motion of frame B relative to frame A, of `rate` times that of prescribed motions. Accelerations, null
+  /// for none, are those of bodies that move.
+  RelativeMotion<R> relative(int k,
+                             const Placed& on,
+                             const Clock<R>& clock,
+                             const Ends& twists,
+                             const Ends* accelerations,
+                             const Workspace<S>& w) const {
+    const Loop& loop = model_.loop[k];
+    Motion<R> V_a, V_b;
+    Pose<R> X_WF;
+    if (twists.a != nullptr) V_a = motion(twists.a);
+    if (twists.b != nullptr) V_b = motion(twists.b);
+    const Motion<R>* const at_b = twists.b == nullptr ? nullptr : &V_b;
+    RelativeMotion<R> seen = relative_motion<R>(on.at_a,
+                                                on.at_b,
+                                                loop.a < 0 ? nullptr : &on.X_a,
+                                                loop.b < 0 ? nullptr : &on.X_b,
+                                                twists.a == nullptr ? nullptr : &V_a,
+                                                at_b,
+                                                X_WF);
+    if (accelerations != nullptr) {
+      const Motion<R> rest = dynamics::minus_gravity<R>(taped_);
+      set_acceleration<R>(on.at_a,
+                          on.at_b,
+                          at_b,
+                          loop.a < 0 ? rest : motion(accelerations->a),
+                          loop.b < 0 ? rest : motion(accelerations->b),
+                          seen);
     }
-    Ends rates[RowTerms<S>::most];
-    int n = 0;
-    for (const RowTerm<S>& term : terms) {
-      S of_a[6], of_b[6];
-      if (loop.a >= 0) write(x[n][loop.a], of_a);
-      if (loop.b >= 0) write(x[n][loop.b], of_b);
-      rates[n] = take_ends(loop, of_a, of_b, w);
-      Motion<R> V_a, V_b;
-      if (loop.a >= 0) V_a = motion(rates[n].a);
-      if (loop.b >= 0) V_b = motion(rates[n].b);
-      const RelativeMotion<R> seen =
-          relative(loop.a < 0 ? nullptr : &V_a, loop.b < 0 ? nullptr : &V_b, all<S>(term.at_rate ? 1 : 0));
+    Workspace<R> inner = {reinterpret_cast<R*>(w.next)};
+    follow_drive(taped_, loop, clock, seen, inner);
+    return seen;
+  }
+
+  void add_loop(int k, const Sums& sums, Workspace<S> w) {
+    const Loop& loop = model_.loop[k];
+    const int begin = tape_.edges;
+    const Placed on = place(k, sums.X_WB, w);
+    const auto clock = [&](bool moves) { return Clock<R>{R(sums.time), R(all<S>(moves ? 1 : 0))}; };
+    const auto* const acceleration = sums.accelerations;
+    Ends twists, rates;
+    if (acceleration != nullptr) {
+      twists = take_ends(loop, acceleration->V, w);
+      rates = take_ends(loop, acceleration->A, w);
+    }
+    const RelativeMotion<R> moving = relative(
+        k, on, clock(acceleration != nullptr), twists, acceleration == nullptr ? nullptr : &rates, w);
+    const LoopRows<R> rows = rows_of(k, moving, sums.phi, w);
+    for (int i = 0; i < loop.rows; ++i) {
+      const int column = loop.independent[i], row = loop.row + i;
+      if (sums.gamma != nullptr) tree::seed(rows.g[column], sums.gamma[row]);
+      if (acceleration == nullptr) continue;
+      tree::seed(dot(moving.A, rows.W[column]) + rows.bias[column], acceleration->m[row]);
+    }
+    Ends of_terms[RowTerms<S>::most];
+    for (int n = 0; n < sums.terms.count; ++n) {
+      const RowTerm<S>& term = sums.terms.term[n];
+      of_terms[n] = take_ends(loop, sums.x[n], w);
+      const RelativeMotion<R> seen = relative(k, on, clock(term.at_rate), of_terms[n], nullptr, w);
       for (int i = 0; i < loop.rows; ++i) {
         tree::seed(dot(seen.V, rows.W[loop.independent[i]]), term.m[loop.row + i]);
       }
-      ++n;
     }
     tape_.pull(begin);
-    if (loop.a >= 0) add_to(moved.a, displaced[loop.a]);
-    if (loop.b >= 0) add_to(moved.b, displaced[loop.b]);
-    for (int i = 0; i < n; ++i) {
-      if (loop.a >= 0) add_to(rates[i].a, x_bar[i][loop.a]);
-      if (loop.b >= 0) add_to(rates[i].b, x_bar[i][loop.b]);
-    }
+    add_to(loop, on.moved, sums.displaced);
+    for (int n = 0; n < sums.terms.count; ++n) add_to(loop, of_terms[n], sums.x_bar[n]);
+    if (acceleration == nullptr) return;
+    add_to(loop, twists, acceleration->V_bar);
+    add_to(loop, rates, acceleration->A_bar);
   }
 
   static void write(const Motion<S>& V, S (&six)[6]) {
@@ -214,26 +288,34 @@ class RowProduct {
     }
   }
 
-  /// Rows of couplings, of the velocities of a term, null for none, or of the residuals.
-  void add_couplings(const S* q, S time, const RowTerm<S>* term, const S* gamma, S* q_bar, Workspace<S> w) {
+  /// m times a number of the rows of couplings, at velocities x and accelerations a (nv); null for zero, and
+  /// for cotangents that are not needed.
+  struct CouplingSum {
+    R* Rows<R>::* number;
+    const S* m;
+    S rate = all<S>(0);  ///< of prescribed motions
+    const S *x = nullptr, *a = nullptr;
+    S *x_bar = nullptr, *a_bar = nullptr;
+  };
+
+  void add_couplings(const S* q, S time, const CouplingSum& sum, S* q_bar, Workspace<S> w) {
     const int begin = tape_.edges;
-    const S* const m = term == nullptr ? gamma : term->m;
     const UsersPlaces places = users_places(w);
-    S *const users_q = take<S>(w, model_.reduced_nq), *const users_x = take<S>(w, model_.reduced_nv);
+    const auto users = [&](const S* x) {
+      S* const to = take<S>(w, model_.reduced_nv);
+      for (int i = 0; i < model_.reduced_nv; ++i) to[i] = x == nullptr ? all<S>(0) : x[places.v[i]];
+      return tree::take_inputs<S, differs>(to, model_.reduced_nv, tape_, w);
+    };
+    S* const users_q = take<S>(w, model_.reduced_nq);
     for (int i = 0; i < model_.reduced_nq; ++i) users_q[i] = q[places.q[i]];
-    for (int i = 0; i < model_.reduced_nv; ++i) {
-      users_x[i] = term == nullptr ? all<S>(0) : term->x[places.v[i]];
-    }
     const R* const at = tree::take_inputs<S, differs>(users_q, model_.reduced_nq, tape_, w);
-    const R* const rate = tree::take_inputs<S, differs>(users_x, model_.reduced_nv, tape_, w);
+    const R *const x = users(sum.x), *const a = users(sum.a);
     Workspace<R> inner = {reinterpret_cast<R*>(w.next)};
-    const Rows<R> rows = take_rows<R>(taped_, false, inner);
-    const bool moves = term != nullptr && term->at_rate;
-    evaluate_couplings<R>(
-        taped_, Clock<R>{R(time), R(all<S>(moves ? 1 : 0))}, at, rate, nullptr, rows, inner);
+    const Rows<R> rows = take_rows<R>(taped_, true, inner);
+    evaluate_couplings<R>(taped_, Clock<R>{R(time), R(sum.rate)}, at, x, a, rows, inner);
     for (int k = 0; k < model_.couplings; ++k) {
       const int row = model_.coupling[k].row;
-      tree::seed(term == nullptr ? rows.g[row] : rows.gd[row], m[row]);
+      tree::seed((rows.*sum.number)[row], sum.m[row]);
     }
     tape_.pull(begin);
     for (int k = 0; k < model_.couplings; ++k) {
@@ -246,9 +328,10 @@ class RowProduct {
       take_of(coupling.first_term, coupling.terms);
       take_of(coupling.first_input, coupling.inputs);
     }
-    for (int i = 0; term != nullptr && i < model_.reduced_nv; ++i) {
-      const S bar = tree::take_cotangent(rate[i]);
-      if (term->x_bar != nullptr) term->x_bar[places.v[i]] += bar;
+    for (int i = 0; i < model_.reduced_nv; ++i) {
+      const S of_x = tree::take_cotangent(x[i]), of_a = tree::take_cotangent(a[i]);
+      if (sum.x_bar != nullptr) sum.x_bar[places.v[i]] += of_x;
+      if (sum.a_bar != nullptr) sum.a_bar[places.v[i]] += of_a;
     }
   }
 

@@ -114,9 +114,15 @@ class TreeProduct {
     });
   }
 
+  /// Velocities and accelerations of bodies [bodies], those of bodies at rest −g.
+  void accelerations(const S* v, const S* a, Motion<S>* V, Motion<S>* A) const {
+    const Motion<S> base = minus_gravity<S>(model_);
+    each_body([&](int b, const Joint& joint) { accelerate(b, joint, v, a, base, V, A); });
+  }
+
   /// Adds λᵀ ∂RNEA/∂(q, v, a) at the v of `place`, with or without gravity; θ (bodies, ten) may be null.
-  /// `V_bar` and `c_bar` [bodies] are cotangents of bodies' velocities and of S v × … of their own joints
-  /// beside; null for none. Adds to `gravity_bar` (3), which may be null.
+  /// `V_bar`, `A_bar` and `c_bar` [bodies] are cotangents of bodies' velocities, of their accelerations and
+  /// of S v × … of their own joints beside; null for none. Adds to `gravity_bar` (3), which may be null.
   void add(const S* v,
            const S* a,
            const S* lambda,
@@ -127,14 +133,12 @@ class TreeProduct {
            S* theta,
            const Force<S>* V_bar = nullptr,
            const Force<S>* c_bar = nullptr,
-           S* gravity_bar = nullptr) {
+           S* gravity_bar = nullptr,
+           const Force<S>* A_bar = nullptr) {
     const Motion<S> o = spatial::zero_motion<S>(), base = gravity ? minus_gravity<S>(model_) : o;
     each_body([&](int b, const Joint& joint) {
       L_[b] = plus_joint_twist(carried(L_, b, o), joint, columns_, lambda);
-      V_[b] = plus_joint_twist(carried(V_, b, o), joint, columns_, v);
-      a_[b] = plus_joint_twist(carried(a_, b, base), joint, columns_, a);
-      a_[b] = tree::plus_cross_joint_twist(a_[b], V_[b], joint, columns_, v);
-      if (joint.biased) a_[b] += tree::bias(model_, b, columns_, v);
+      accelerate(b, joint, v, a, base, V_, a_);
       const auto M = spatial::all_inertia<S>(model_.constants[b].inertia);
       const Force<S> momentum = M * V_[b];
       const Motion<S> L_V = cross(L_[b], V_[b]);
@@ -142,6 +146,7 @@ class TreeProduct {
       V_bar_[b] = M * L_V - cross(L_[b], momentum);
       if (V_bar != nullptr) V_bar_[b] += V_bar[b];
       a_bar_[b] = M * L_[b];
+      if (A_bar != nullptr) a_bar_[b] += A_bar[b];
       if (theta == nullptr) return;
       S* const of_body = theta + inertia_numbers * b;
       add_inertia_cotangents(all<S>(1), L_[b], a_[b], of_body);
@@ -190,6 +195,20 @@ class TreeProduct {
     for (int b = model_.bodies - 1; b >= 0; --b) {
       if (left_out_ == nullptr || !left_out_[b]) visit(b, model_.joint[b]);
     }
+  }
+
+  /// V and A of body b from those of its parent; `base` is the acceleration of the world.
+  PYSIM_INLINE void accelerate(int b,
+                               const Joint& joint,
+                               const S* v,
+                               const S* a,
+                               const Motion<S>& base,
+                               Motion<S>* V,
+                               Motion<S>* A) const {
+    V[b] = plus_joint_twist(carried(V, b, spatial::zero_motion<S>()), joint, columns_, v);
+    A[b] = plus_joint_twist(carried(A, b, base), joint, columns_, a);
+    A[b] = tree::plus_cross_joint_twist(A[b], V[b], joint, columns_, v);
+    if (joint.biased) A[b] += tree::bias(model_, b, columns_, v);
   }
 
   /// X_BP x_P; `base` is that of the world.

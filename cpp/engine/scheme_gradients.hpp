@@ -28,8 +28,11 @@ class PulledSchemeSteps {
       : varied_(batch.varied),
         model_(model),
         carried_(batch.carried),
-        start_{lanes.q, lanes.v, pack.load(batch.call.worlds.scheme, carried_, w)},
-        end_{take<S>(w, model.reduced_nq), take<S>(w, model.reduced_nv), take<S>(w, carried_)},
+        start_{lanes.q, lanes.v, pack.load(batch.call.worlds.scheme, carried_, w), lanes.loop_q},
+        end_{take<S>(w, model.reduced_nq),
+             take<S>(w, model.reduced_nv),
+             take<S>(w, carried_),
+             take<S>(w, model.loop_nq())},
         held_{model, *batch.actuation, w, lanes.loop_q} {
     bool jumped[S::width];
     for (int k = 0; k < S::width; ++k) jumped[k] = batch.call.worlds.jumped[pack.world(k)] != 0;
@@ -44,12 +47,15 @@ class PulledSchemeSteps {
   const S* end_v() const { return end_.v; }
 
   simd::Mask<S> make(const stepping::StepSegment<S>& segment, Workspace<S> w) {
+    auto dependence = constraints::take_dependence<S>(model_.rows, w);
     stepping::System<S> system = held_.with_own_signals(w);
     system.workspace = w;
-    const auto copy = [](const S* from, int count, S* to) { simd::copy_each<S>(from, count, to); };
-    each_part(start_, end_, copy);
-    const auto made = stepping::make_step<Scheme>(system, jumped_, segment.time, segment.length, end_);
-    each_part(end_, start_, [&](const S* from, int count, S* to) {
+    system.dependence = &dependence;
+    start_.each_part(
+        model_, carried_, end_, [](const S* from, int count, S* to) { simd::copy_each<S>(from, count, to); });
+    const auto made =
+        stepping::make_step<Scheme>(system, jumped_, segment.time, segment.length, start_, end_);
+    end_.each_part(model_, carried_, start_, [&](const S* from, int count, S* to) {
       simd::copy_where<S>(segment.worlds, from, count, to);
     });
     held_.keep_signals(segment.worlds, system);
@@ -71,14 +77,6 @@ class PulledSchemeSteps {
   bool write_matrices(Product&, const StepMatrices&, simd::Mask<S>, bool) const { return false; }
 
  private:
-  /// copy(numbers, count, numbers) of every part of a state.
-  template <class Copy>
-  void each_part(const stepping::SchemeState<S>& from, const stepping::SchemeState<S>& to, const Copy& copy) {
-    copy(from.q, model_.reduced_nq, to.q);
-    copy(from.v, model_.reduced_nv, to.v);
-    copy(from.memory, carried_, to.memory);
-  }
-
   const tree::VariedNumbers* const varied_;
   const ModelOf<S>& model_;
   const int carried_;

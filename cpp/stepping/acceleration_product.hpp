@@ -1,23 +1,23 @@
 // Products of the derivatives of accelerations with cotangents: v̇ is one operation on a tape, which goes back
 // by one solution and one product of inverse dynamics.
 //
-//     r = τ + Eᵀ (passive − RNEA(q, v, E v̇)) = 0        q, v of the tree, E of mimic joints, 1 without
+//     r = τ + Eᵀ (passive − RNEA(q, v, E v̇)) + Jᵀλ = 0        q, v of the tree, E of mimic joints, 1 without
 //
-//     λ = (Eᵀ M E)⁻¹ a̅        τ̅ = λ        f̅ = E λ of passive forces and −RNEA
+//     (Eᵀ M E) μ + Jᵀκ = a̅,  J μ = 0        τ̅ = μ        f̅ = E μ of passive forces and −RNEA
 //
 // The acceleration w of an implicit step is that of the state to which it leads: r depends on w through q(w)
-// and v(w), too, and λ = A⁻ᵀ w̅, A = −∂r/∂w, whose rows are products with those of the identity.
+// and v(w), too, and A = −∂r/∂w, whose rows are products with those of the identity, takes the place of M,
+// see mechanism_adjoint.hpp.
 //
 // τ and passive forces are on the tape, and so is r, with numbers of inverse dynamics as inputs; their
 // cotangents go through rnea_product.hpp. Schemes are run with numbers on the tape, whose accelerations are
 // these (system.hpp): the derivatives of a step are those of its own text.
 #pragma once
 
-#include "dynamics/loaded_factor.hpp"
 #include "dynamics/retract_product.hpp"
 #include "dynamics/rnea_product.hpp"
-#include "dynamics/tree_elimination.hpp"
 #include "stepping/implicit_equation.hpp"
+#include "stepping/mechanism_adjoint.hpp"
 #include "stepping/step_cotangents.hpp"
 
 namespace pysim::stepping {
@@ -34,19 +34,27 @@ struct AccelerationCotangents {
   S (&gravity)[3];
 };
 
+/// What evaluations of a step share: how rows depend on others, and φ, which follows.
+template <class S, bool n>
+struct StepRows {
+  constraints::RowProduct<S, n>& product;
+  constraints::Dependence<S>* dependence;  ///< null to detect it
+  S* phi;                                  ///< of the last evaluation
+};
+
 /// One evaluation, whose numbers stay in memory.
 template <class S, bool n>
 class TapedAcceleration {
  public:
   using R = simd::Reverse<S, n>;
+  using Rows = StepRows<S, n>;
 
   /// Memory is reserved for A if the step may be `implicit`.
-  TapedAcceleration(const ModelOf<S>& model, bool implicit, Workspace<S>& w)
+  TapedAcceleration(const ModelOf<S>& model, const Rows& rows, bool implicit, Workspace<S>& w)
       : model_(model),
+        rows_(rows),
         tree_(model, nullptr, w),
-        factor_(model, w),
-        reduced_(dynamics::take_symmetric<S>(model.mimic ? model.reduced_nv : 0, w)),
-        matrix_(take<S>(w, implicit ? std::ptrdiff_t{1} * model.reduced_nv * model.reduced_nv : 0)),
+        adjoint_(model, implicit, w),
         q_(take<R>(w, model.nq)),
         v_(take<R>(w, model.nv)),
         rate_(take<R>(w, model.nv)),
@@ -62,39 +70,40 @@ class TapedAcceleration {
     Workspace<R> w = system.workspace;
     begin_ = tape.edges;
     const Forces forces = record_forces(system, time, q, v, w);
-    solve(q, v, forces.tau, {reinterpret_cast<S*>(w.next)});
+    solve(time, q, v, forces.tau, {reinterpret_cast<S*>(w.next)});
     for (int i = 0; i < model_.reduced_nv; ++i) a[i] = R(result_[i].value);
     record_rest(system, tape, forces, a, w);
-    factor({reinterpret_cast<S*>(w.next)});
-    end(tape, a);
+    Workspace<S> inner = {reinterpret_cast<S*>(w.next)};
+    const S* const at = placed(inner);
+    adjoint_.factor(at, v_value_, inner);
+    end(system, tape, a);
   }
 
   /// Records the equation of a stage of an implicit step at its solution w (reduced nv).
   void record_solution(const System<R>& system, simd::Tape<S>& tape, const Stage<R>& stage, R* w) {
     Workspace<R> room = system.workspace;
-    is_solution_ = true;
     begin_ = tape.edges;
-    for (int i = 0; i < model_.reduced_nv; ++i) {
-      result_[i] = R(w[i].value);
-      tried_[i] = R(w[i].value, &tape, tape.add_node());
-    }
+    is_solution_ = true;
+    for (int i = 0; i < model_.reduced_nv; ++i) tried_[i] = R(w[i].value, &tape, tape.add_node());
     const NewtonIterate<R> at = take_iterate(system.model, room);
     place(system, stage, static_cast<const R*>(tried_), at);
     const Forces forces = record_forces(system, stage.time, at.q, at.v, room);
+    if (model_.rows > 0) solve(stage.time, at.q, at.v, forces.tau, {reinterpret_cast<S*>(room.next)});
+    for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(w[i].value);
     record_rest(system, tape, forces, tried_, room);
     form_matrix(tape, {reinterpret_cast<S*>(room.next)});
-    end(tape, w);
+    end(system, tape, w);
   }
 
   /// Takes cotangents of v̇ back to what the tape had before, after `later` operations have gone back.
   void pull(const simd::Tape<S>& tape, int later, const AccelerationCotangents<S>& sums, Workspace<S> w) {
     const int count = model_.reduced_nv;
     tape.pull(end_, later);
-    S* const bar = take<S>(w, count);
+    S *const bar = take<S>(w, count), *const kappa = take<S>(w, model_.rows);
     for (int i = 0; i < count; ++i) bar[i] = tree::take_cotangent(result_[i]);
-    apply_inverse(bar);
+    adjoint_.solve(bar, kappa, w);
     for (int i = 0; i < count; ++i) tree::seed(rest_[i], bar[i]);
-    pull_rest(tape, sums, w);
+    pull_rest(tape, sums, kappa, w);
     for (int i = 0; is_solution_ && i < count; ++i) tree::take_cotangent(tried_[i]);
   }
 
@@ -121,7 +130,7 @@ class TapedAcceleration {
     return {tau, passive};
   }
 
-  /// Records r at v̇ (reduced nv).
+  /// Records r without Jᵀλ at v̇ (reduced nv).
   void record_rest(
       const System<R>& system, simd::Tape<S>& tape, const Forces& forces, const R* a, Workspace<R>& w) {
     const R* const full_a = tree::full_v(system.model, a, w);
@@ -138,15 +147,23 @@ class TapedAcceleration {
     end_ = tape.edges;
   }
 
-  /// Lets v̇ be inputs of what follows.
-  void end(simd::Tape<S>& tape, R* a) {
+  /// Lets v̇ be inputs of what follows. Work of prescribed motions acts on nothing: its rates are constants.
+  void end(const System<R>& system, simd::Tape<S>& tape, R* a) {
     for (int i = 0; i < model_.reduced_nv; ++i) {
       a[i] = result_[i] = R(result_[i].value, &tape, tape.add_node());
     }
+    if (!model_.timed || system.signals.numbers == nullptr) return;
+    Workspace<R> w = system.workspace;
+    R *const rate = take<R>(w, model_.rows), *const lambda = take<R>(w, model_.rows);
+    for (int i = 0; i < model_.rows; ++i) {
+      rate[i] = R(adjoint_.motion_rate()[i]);
+      lambda[i] = R(adjoint_.lambda()[i]);
+    }
+    system.set_motion_powers(rate, lambda);
   }
 
   /// v̇ as a step computes it.
-  void solve(const R* q, const R* v, const R* tau, Workspace<S> w) {
+  void solve(R time, const R* q, const R* v, const R* tau, Workspace<S> w) {
     const auto values = [&w](const R* x, int count) {
       S* const to = take<S>(w, count);
       for (int i = 0; i < count; ++i) to[i] = x[i].value;
@@ -155,8 +172,7 @@ class TapedAcceleration {
     const S *const at = values(q, model_.reduced_nq), *const speed = values(v, model_.reduced_nv),
                    *const force = values(tau, model_.reduced_nv);
     S* const a = take<S>(w, model_.reduced_nv);
-    const spatial::Force<S>* const unloaded = nullptr;
-    constraints::acceleration<S>(model_, at, speed, force, unloaded, true, a, w);
+    adjoint_.accelerate(time.value, at, speed, force, rows_.phi, rows_.dependence, a, w);
     for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(a[i]);
   }
 
@@ -182,44 +198,33 @@ class TapedAcceleration {
     tree_.place(q, v_value_, w);
   }
 
-  /// Factors Eᵀ M E.
-  void factor(Workspace<S> w) {
-    const S* const q = placed(w);
-    if (model_.mimic) return dynamics::factor_reduced<S>(model_, q, nullptr, reduced_, w);
-    S* const nothing = take<S>(w, dynamics::step_block_numbers(model_.nv));
-    for (int i = 0; i < dynamics::step_block_numbers(model_.nv); ++i) nothing[i] = all<S>(0);
-    factor_.move(q, v_value_, w);
-    factor_.unload();
-    factor_.factor(nothing);
-  }
-
-  /// Factors Aᵀ. No cotangents are on the tape yet, and none are left.
+  /// Factors the equations of an implicit step. No cotangents are on the tape yet, and none are left.
   void form_matrix(const simd::Tape<S>& tape, Workspace<S> w) {
-    const int count = model_.reduced_nv;
-    S* const armature = take<S>(w, model_.nv);
+    const int count = model_.reduced_nv, rows = model_.rows;
+    S *const armature = take<S>(w, model_.nv), *const kappa = take<S>(w, rows);
     S gravity[3];
+    const auto pull = [&](int row, const auto& store) {
+      for (int i = 0; i < rows; ++i) kappa[i] = all<S>(i == row ? -1 : 0);
+      pull_rest(tape, {nullptr, armature, nullptr, gravity}, kappa, w);
+      for (int j = 0; j < count; ++j) store(j, tree::take_cotangent(tried_[j]));
+      for (int node = 0; node < tape.nodes; ++node) tape.cotangent[node] = all<S>(0);
+    };
     for (int i = 0; i < count; ++i) {
       tree::seed(rest_[i], all<S>(1));
-      pull_rest(tape, {nullptr, armature, nullptr, gravity}, w);
-      for (int j = 0; j < count; ++j) matrix_[j * count + i] = -tree::take_cotangent(tried_[j]);
-      for (int node = 0; node < tape.nodes; ++node) tape.cotangent[node] = all<S>(0);
+      pull(-1, [&](int j, S slope) { adjoint_.A()[j * count + i] = -slope; });
     }
-    dynamics::factor_tree_matrix(count, nullptr, matrix_);
+    for (int i = 0; i < rows; ++i) {
+      pull(i, [&](int j, S slope) { adjoint_.B()[i * count + j] = slope; });
+    }
+    adjoint_.factor_implicit();
   }
 
-  /// x ← A⁻ᵀ x.
-  void apply_inverse(S* x) {
-    if (is_solution_) {
-      dynamics::solve_tree_matrix(model_.reduced_nv, nullptr, static_cast<const S*>(matrix_), x);
-    } else if (model_.mimic) {
-      reduced_.apply(x);
-    } else {
-      factor_.apply_inverse(x, x);
-    }
-  }
-
-  /// Takes cotangents of r back to what the tape had before.
-  void pull_rest(const simd::Tape<S>& tape, const AccelerationCotangents<S>& sums, Workspace<S> w) {
+  /// Takes cotangents of r back to what the tape had before, and those −κ of g̈, and of the rates of
+  /// prescribed motions, null for none.
+  void pull_rest(const simd::Tape<S>& tape,
+                 const AccelerationCotangents<S>& sums,
+                 const S* kappa,
+                 Workspace<S> w) {
     const S o = all<S>(0);
     const int nv = model_.nv;
     S *const q_bar = take<S>(w, nv), *const v_bar = take<S>(w, nv), *const rate_bar = take<S>(w, nv),
@@ -231,8 +236,24 @@ class TapedAcceleration {
       sums.armature[i] = fma(f[i], rate_value_[i], sums.armature[i]);
     }
     tree_.gather_places(sums.places);
-    tree_.add(
-        v_value_, rate_value_, f, true, q_bar, v_bar, rate_bar, sums.theta, nullptr, nullptr, sums.gravity);
+    spatial::Force<S>*V_bar = nullptr, *A_bar = nullptr;
+    if (model_.rows > 0) {
+      V_bar = take<spatial::Force<S>>(w, model_.bodies);
+      A_bar = take<spatial::Force<S>>(w, model_.bodies);
+      add_rows(f, kappa, {q_bar, v_bar, rate_bar, V_bar, A_bar}, w);
+    }
+    tree_.add(v_value_,
+              rate_value_,
+              f,
+              true,
+              q_bar,
+              v_bar,
+              rate_bar,
+              sums.theta,
+              V_bar,
+              nullptr,
+              sums.gravity,
+              A_bar);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       S at[8] = {}, number_bar[8] = {};
@@ -247,11 +268,22 @@ class TapedAcceleration {
     tape.pull(begin_, begin_rest_);
   }
 
+  /// Adds what constraint rows give; f = −E μ.
+  void add_rows(const S* f,
+                const S* kappa,
+                const typename MechanismAdjoint<S, n>::Cotangents& bar,
+                Workspace<S> w) {
+    S* const mu = take<S>(w, model_.nv);
+    for (int i = 0; i < model_.nv; ++i) mu[i] = -f[i];
+    for (int b = 0; b < model_.bodies; ++b) bar.V_bar[b] = bar.A_bar[b] = spatial::zero_force<S>();
+    const S* const q = placed(w);
+    adjoint_.add(tree_, q, v_value_, rate_value_, mu, kappa, bar, rows_.product, w);
+  }
+
   const ModelOf<S>& model_;
+  const Rows& rows_;
   dynamics::TreeProduct<S> tree_;
-  dynamics::LoadedFactor<S> factor_;
-  dynamics::SymmetricFactor<S> reduced_;
-  S* const matrix_;                                                ///< Aᵀ (reduced nv, reduced nv)
+  MechanismAdjoint<S, n> adjoint_;
   R *const q_, *const v_, *const rate_;                            ///< of the tree
   R *const inverse_, *const rest_, *const result_, *const tried_;  ///< RNEA, r, v̇, and w as r reads it
   S *const v_value_, *const rate_value_;
@@ -264,7 +296,8 @@ template <class S, bool n>
 class TapedAccelerations<simd::Reverse<S, n>> {
  public:
   using R = simd::Reverse<S, n>;
-  static constexpr int most = 4;  ///< of a step
+  static constexpr int most = 6;  ///< of a step
+  using Rows = StepRows<S, n>;
 
   /// What an implicit step has found.
   struct Choices {
@@ -273,9 +306,15 @@ class TapedAccelerations<simd::Reverse<S, n>> {
                   reverses = simd::nowhere<R>();  ///< see generalized_alpha.hpp
   };
 
-  TapedAccelerations(const ModelOf<S>& model, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
+  TapedAccelerations(
+      const ModelOf<S>& model, const Rows& rows, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
       : tape_(tape),
-        evaluation_{{model, implicit, w}, {model, implicit, w}, {model, implicit, w}, {model, implicit, w}},
+        evaluation_{{model, rows, implicit, w},
+                    {model, rows, implicit, w},
+                    {model, rows, implicit, w},
+                    {model, rows, implicit, w},
+                    {model, rows, implicit, w},
+                    {model, rows, implicit, w}},
         theta_(take<R>(w, std::ptrdiff_t{10} * model.bodies)) {}
 
   TapedAccelerations(const TapedAccelerations&) = delete;
@@ -308,9 +347,8 @@ class TapedAccelerations<simd::Reverse<S, n>> {
 
   spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
 
-  /// Takes cotangents of all numbers on the tape back to its inputs, and adds to the sums.
-  void pull(const AccelerationCotangents<S>& sums, Workspace<S> w) {
-    int later = tape_.edges;
+  /// Takes cotangents of the first `later` operations on the tape back to its inputs, and adds to the sums.
+  void pull(int later, const AccelerationCotangents<S>& sums, Workspace<S> w) {
     for (int k = count_ - 1; k >= 0; --k) {
       evaluation_[k].pull(tape_, later, sums, w);
       later = evaluation_[k].begin();

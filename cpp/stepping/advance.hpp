@@ -51,28 +51,34 @@ void keep_solver_state(const System<S>& system,
   SolverState<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
 }
 
-/// One step of a scheme, brought back onto the constraints, from q, v and φ to next_q, next_v, which hold
-/// copies of q and v. Where it nears a singular configuration it is made again in short steps. Holds where
-/// the constraints do.
+/// Worlds whose constraints hold after a step, and those where it was made in short steps past a singular
+/// configuration.
 template <class S>
-simd::Mask<S> constrained_step(const FixedScheme<S>& scheme,
-                               const System<S>& inner,
-                               const S* q,
-                               const S* v,
-                               const S* phi,
-                               S time,
-                               S h,
-                               S* next_q,
-                               S* next_v) {
+struct ConstrainedStep {
+  simd::Mask<S> closed, in_parts;
+};
+
+/// One step of a scheme, brought back onto the constraints, from q, v and φ to next_q, next_v, which hold
+/// copies of q and v. Where it nears a singular configuration it is made again in short steps.
+template <class S>
+ConstrainedStep<S> constrained_step(const FixedScheme<S>& scheme,
+                                    const System<S>& inner,
+                                    const S* q,
+                                    const S* v,
+                                    const S* phi,
+                                    S time,
+                                    S h,
+                                    S* next_q,
+                                    S* next_v) {
   inner.begin_step();
   System<S> outer = inner;
   const System<S> begun = outer.with_own_signals(outer.workspace);
   scheme.step(outer, time, h, next_q, next_v);
-  auto closed = outer.project(time + h, next_q, next_v);
+  ConstrainedStep<S> made = {outer.project(time + h, next_q, next_v), simd::nowhere<S>()};
   if constexpr (sizeof(typename S::Real) == 8) {
-    if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return closed;
+    if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return made;
     const auto near = nears_singularity(outer, time, h, q, v, phi);
-    if (none(near)) return closed;
+    if (none(near)) return made;
     const int nq = inner.model.reduced_nq, nv = inner.model.reduced_nv;
     System<S> again = begun;
     again.workspace = outer.workspace;
@@ -89,9 +95,10 @@ simd::Mask<S> constrained_step(const FixedScheme<S>& scheme,
     inner.keep_signals(passed, again);
     inner.keep_dependence(!passed, found);
     if (inner.memory != nullptr) SolverState<S>{inner.memory, nv}.restart(passed);
-    closed |= passed;
+    made.closed |= passed;
+    made.in_parts = passed;
   }
-  return closed;
+  return made;
 }
 
 /// Steps of a scheme in place, tried on copies: a world whose step fails keeps its last good state.
@@ -166,13 +173,13 @@ class SchemeSteps {
   /// Tries a step; worlds that are not wanted keep what is known of their rows.
   simd::Mask<S> attempt(const simd::Mask<S>* wanted, S time, S h) {
     if (wanted == nullptr || system_.model.rows == 0) {
-      return constrained_step(scheme_, inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+      return constrained_step(scheme_, inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_).closed;
     }
     System<S> trial = inner_;
     const auto before = dependence_.copy(trial.workspace);
-    const auto closed = constrained_step(scheme_, trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    const auto made = constrained_step(scheme_, trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
     dependence_.keep(!*wanted, before);
-    return closed;
+    return made.closed;
   }
 
   /// Copies of the state; what the last trial left of the rest is `same`, unless a jump changed it or a trial

@@ -5,11 +5,13 @@
 // operation each (acceleration_product.hpp): an explicit step of s stages goes back by s solutions and s
 // products of inverse dynamics, an implicit one by one solution with the derivative of its equation; and both
 // through what the scheme does beside them, such as J_r⁻¹(ξ) v of Munthe-Kaas's schemes and the axes of
-// bodies that move freely, as it was computed.
+// bodies that move freely, as it was computed. What ends the step is its projection onto the constraints,
+// which has a product of its own (constraints/projection_product.hpp).
 //
 // Generalised α carries accelerations from step to step: they are part of the state.
 #pragma once
 
+#include "constraints/projection_product.hpp"
 #include "stepping/acceleration_product.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/implicit_midpoint.hpp"
@@ -45,7 +47,16 @@ struct TapedScheme<Halving<Scheme>> {
 /// State of worlds under a scheme; `memory` is what the scheme carries, null for none.
 template <class S>
 struct SchemeState {
-  S *q, *v, *memory;
+  S *q, *v, *memory, *loop_q;
+
+  /// copy(from, count, to) of every part to that of another state; a scheme carries so many numbers.
+  template <class Copy>
+  void each_part(const ModelOf<S>& model, int carried, const SchemeState& to, const Copy& copy) const {
+    copy(static_cast<const S*>(q), model.reduced_nq, to.q);
+    copy(static_cast<const S*>(v), model.reduced_nv, to.v);
+    copy(static_cast<const S*>(memory), carried, to.memory);
+    copy(static_cast<const S*>(loop_q), model.loop_nq(), to.loop_q);
+  }
 };
 
 /// Worlds in which a step was made in one part, and those that its jump of forces let begin again.
@@ -54,25 +65,32 @@ struct MadeStep {
   simd::Mask<S> good, begun;
 };
 
-/// Makes a step in place, in worlds whose forces have `jumped` before it.
+/// Makes a step from `start` in `end`, a copy of it, in worlds whose forces have `jumped` before it.
 template <class Scheme, class S>
-MadeStep<S> make_step(
-    const System<S>& system, simd::Mask<S> jumped, S time, S h, const SchemeState<S>& state) {
+MadeStep<S> make_step(const System<S>& system,
+                      simd::Mask<S> jumped,
+                      S time,
+                      S h,
+                      const SchemeState<S>& start,
+                      const SchemeState<S>& end) {
   MadeStep<S> made = {simd::everywhere<S>(), simd::nowhere<S>()};
-  const S *const q = state.q, *const v = state.v;
+  const S *const q = start.q, *const v = start.v, *const phi = start.loop_q;
   System<S> inner = system;
-  inner.memory = state.memory;
+  inner.memory = end.memory;
+  inner.loop_q = end.loop_q;
+  const SolverState<S> memory = {end.memory, system.model.reduced_nv};
+  S rejected = all<S>(0);
   if constexpr (TapedScheme<Scheme>::is_implicit) {
-    const SolverState<S> memory = {state.memory, system.model.reduced_nv};
-    const S length = memory.step(), rejected = memory.rejected();
+    const S length = memory.step();
+    rejected = memory.rejected();
     if constexpr (carries_acceleration<Scheme>) jump(inner, jumped, time, q, v);
     made.begun = !(memory.step() == length);
-    Scheme::template step<S>(inner, time, h, state.q, state.v);
-    made.good = memory.rejected() == rejected;
-  } else {
-    Scheme::template step<S>(inner, time, h, state.q, state.v);
   }
-  made.good &= finite(system.model, q, v) & finite_states(system);
+  const auto step = constrained_step(fixed_scheme<Scheme, S>(), inner, q, v, phi, time, h, end.q, end.v);
+  made.good = step.closed & !step.in_parts;
+  if constexpr (TapedScheme<Scheme>::is_implicit) made.good &= memory.rejected() == rejected;
+  made.good &= finite(system.model, static_cast<const S*>(end.q), static_cast<const S*>(end.v));
+  made.good &= finite_states(system);
   return made;
 }
 
@@ -92,8 +110,12 @@ class SchemeStepProduct : public TapedStep<S> {
       : Base(system, varied, w),
         carried_(carried),
         h_(h),
+        dependence_(constraints::take_dependence<S>(model_.rows, w)),
         contacts_(model_.contacts, tape_, w),
-        accelerations_(model_, tape_, TapedScheme<Scheme>::is_implicit, w) {
+        rows_(model_, taped_model_, tape_),
+        step_rows_{rows_, projects() ? &dependence_ : nullptr, take<S>(w, model_.loop_nq())},
+        accelerations_(model_, step_rows_, tape_, TapedScheme<Scheme>::is_implicit, w),
+        projection_(model_, w) {
     w_ = w;
   }
 
@@ -105,13 +127,13 @@ class SchemeStepProduct : public TapedStep<S> {
                      const SchemeState<S>& start,
                      const SchemeState<S>& end) {
     note_signals();
-    simd::copy_each<S>(static_cast<const S*>(start.q), model_.reduced_nq, end.q);
-    simd::copy_each<S>(static_cast<const S*>(start.v), model_.reduced_nv, end.v);
-    simd::copy_each<S>(static_cast<const S*>(start.memory), carried_, end.memory);
+    start.each_part(
+        model_, carried_, end, [](const S* from, int count, S* to) { simd::copy_each<S>(from, count, to); });
     System<S> system = system_;
     system.workspace = w_;
-    const auto made = make_step<Scheme>(system, jumped, segment.time, h_, end);
-    record(segment, jumped, start, choices(end, made));
+    system.dependence = &dependence_;
+    const auto made = make_step<Scheme>(system, jumped, segment.time, h_, start, end);
+    record(segment, jumped, start, end, choices(end, made));
     return made.good;
   }
 
@@ -120,19 +142,24 @@ class SchemeStepProduct : public TapedStep<S> {
   bool pull(const StateCotangents<S>& bar, const ParameterCotangents<S>& sums) {
     const S o = all<S>(0);
     Workspace<S> w = w_;
-    S* const armature = take<S>(w, model_.nv);
+    S* const inertia = take<S>(w, dynamics::step_block_numbers(model_.nv));  // armatures first
     auto* const places = take<Vec3<S>>(w, model_.bodies);
     S gravity[3] = {o, o, o};
-    for (int i = 0; i < model_.nv; ++i) armature[i] = o;
+    for (int i = 0; i < dynamics::step_block_numbers(model_.nv); ++i) inertia[i] = o;
     for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
     seed_signals(bar);
+    if (projects()) {
+      tape_.pull(begin_end_);
+      pull_projected_end(bar);
+      projection_.pull(bar.q, bar.v, {nullptr, inertia, sums.theta}, places, rows_, tape_, w);
+    }
     for (int i = 0; i < carried_; ++i) seed(memory_[i], bar.scheme[i]);
     each_users_joint([&](const tree::Joint& joint) {
       const int at = joint.reduced_v;
       seed_state(joint, q_ + joint.reduced_q, end_v_ + at, bar.q + at, bar.v + at);
     });
-    accelerations_.pull({sums.theta, armature, places, gravity}, w);
-    seed_numbers(armature, places);
+    accelerations_.pull(begin_end_, {sums.theta, inertia, places, gravity}, w);
+    seed_numbers(inertia, places);
     seed_gravity(gravity);
     for (int i = 0; i < model_.reduced_nv; ++i) {
       bar.q[i] = take_cotangent(dq_[i]);
@@ -144,19 +171,23 @@ class SchemeStepProduct : public TapedStep<S> {
     return has_room();
   }
 
-  using Base::has_room;
+  bool has_room() const { return Base::has_room() && rows_.has_room(); }
 
  private:
   using Base::begin_tape, Base::current_, Base::each_users_joint, Base::for_tape, Base::inputs, Base::keep;
   using Base::model_, Base::move_joint, Base::note_signals, Base::number_, Base::number_count, Base::on_tape;
-  using Base::rates_, Base::read_numbers, Base::record_blocks, Base::seed_gravity, Base::seed_numbers;
+  using Base::projects, Base::pull_projected_end, Base::rates_, Base::read_numbers, Base::record_blocks,
+      Base::seed_gravity, Base::seed_numbers;
   using Base::seed_signals, Base::seed_state, Base::still_inputs, Base::system_;
-  using Base::take_inputs_of_signals, Base::tape_, Base::taped_model_, Base::taped_system, Base::w_;
+  using Base::take_inputs_of_signals, Base::take_projected_end, Base::tape_, Base::taped_model_,
+      Base::taped_system, Base::w_;
+  using typename Base::UsersState;
 
   /// Runs the step and the sampled blocks at its end once more on the tape.
   void record(const StepSegment<S>& segment,
               simd::Mask<S> jumped,
               const SchemeState<S>& start,
+              const SchemeState<S>& end,
               const Choices& choices) {
     const int nv = model_.reduced_nv;
     begin_tape([](auto&, auto&) {});
@@ -166,12 +197,14 @@ class SchemeStepProduct : public TapedStep<S> {
     take_inputs_of_signals();
     start_memory_ = inputs(start.memory, carried_);
     accelerations_.begin(model_, choices);
+    simd::copy_each<S>(static_cast<const S*>(start.loop_q), model_.loop_nq(), step_rows_.phi);
     Workspace<R> w = for_tape();
     q_ = take<R>(w, model_.reduced_nq);
     end_v_ = take<R>(w, nv);
     memory_ = take<R>(w, carried_);
     current_ = take<R>(w, number_count());
     rates_ = take<R>(w, system_.states());
+    R* const phi = take<R>(w, model_.loop_nq());
     keep(w);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
@@ -180,17 +213,35 @@ class SchemeStepProduct : public TapedStep<S> {
     }
     for (int i = 0; i < nv; ++i) end_v_[i] = v_[i];
     for (int i = 0; i < carried_; ++i) memory_[i] = start_memory_[i];
+    for (int i = 0; i < model_.loop_nq(); ++i) phi[i] = R(start.loop_q[i]);
     for (int i = 0; i < number_count(); ++i) current_[i] = number_[i];
     System<R> system = taped_system(for_tape());
     system.taped = &accelerations_;
     system.memory = memory_;
+    system.loop_q = phi;
     system.spectral_radius = system_.spectral_radius;
     const R time(segment.time);
     if constexpr (carries_acceleration<Scheme>) {
       jump<R>(system, on_tape(jumped), time, q_, end_v_);
     }
     TapedScheme<Scheme>::template step<R>(system, time, R(h_), q_, end_v_);
-    record_blocks(segment, q_, end_v_);
+    begin_end_ = tape_.edges;
+    if (projects()) {
+      project(segment.time + h_);
+      const UsersState projected = take_projected_end(end.q, end.v);
+      record_blocks(segment, projected.q, projected.v);
+    } else {
+      record_blocks(segment, q_, end_v_);
+      begin_end_ = tape_.edges;
+    }
+  }
+
+  /// Projects the state that the scheme has reached once more.
+  void project(S time) {
+    S *const q = take<S>(w_, model_.reduced_nq), *const v = take<S>(w_, model_.reduced_nv);
+    for (int i = 0; i < model_.reduced_nq; ++i) q[i] = q_[i].value;
+    for (int i = 0; i < model_.reduced_nv; ++i) v[i] = end_v_[i].value;
+    projection_.make(time, q, v, step_rows_.phi, w_, &dependence_);
   }
 
   /// What the step has found, from the state that it carries on.
@@ -204,8 +255,13 @@ class SchemeStepProduct : public TapedStep<S> {
 
   const int carried_;
   const S h_;
+  constraints::Dependence<S> dependence_;
   TapedContacts<S, differs> contacts_;
+  constraints::RowProduct<S, differs> rows_;
+  StepRows<S, differs> step_rows_;
   TapedAccelerations<R> accelerations_;
+  constraints::ProjectionProduct<S, differs> projection_;
+  int begin_end_ = 0;                                         ///< operations of the scheme
   R *dq_ = nullptr, *v_ = nullptr, *start_memory_ = nullptr;  ///< inputs
   R *q_ = nullptr, *end_v_ = nullptr, *memory_ = nullptr;     ///< the end
 };

@@ -103,17 +103,22 @@ struct System {
     constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
     const auto begins = dependence == nullptr ? simd::nowhere<S>() : !dependence->known;
     mechanism.accelerate(q, v, tau, unloaded, true, loop_q, a, lambda, w, dependence);
-    if (model.timed && signals.numbers != nullptr) set_motion_powers(mechanism.rows, v, lambda);
+    if (model.timed && signals.numbers != nullptr) {
+      S* const rate = take<S>(w, model.rows);
+      for (int i = 0; i < model.rows; ++i) rate[i] = mechanism.rows.times(i, v) - mechanism.rows.gd[i];
+      set_motion_powers(rate, lambda);
+    }
     if (none(begins)) return;
     constraints::accelerate_by_one_sided_limits<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
   }
 
-  /// Sets the rates of the work of prescribed motions, −λ·∂g/∂t; the work itself in an implicit evaluation.
-  void set_motion_powers(const constraints::Rows<S>& rows, const S* v, const S* lambda) const {
+  /// Sets the rates of the work of prescribed motions, λ·r with their rates r = −∂g/∂t; the work itself in an
+  /// implicit evaluation.
+  void set_motion_powers(const S* rates, const S* lambda) const {
     constraints::visit_motions<S>(model, [&](int row, int count, int place) {
       if (place < 0) return;
       S power = all<S>(0);
-      for (int i = row; i < row + count; ++i) power = fma(lambda[i], rows.times(i, v) - rows.gd[i], power);
+      for (int i = row; i < row + count; ++i) power = fma(lambda[i], rates[i], power);
       signals.rate[place] = power;
       if (signals.base != nullptr) signals.numbers[place] = fma(signals.factor, power, signals.base[place]);
     });

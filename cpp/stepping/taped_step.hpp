@@ -143,6 +143,35 @@ class TapedStep {
     }
   }
 
+  /// The user's state on the tape.
+  struct UsersState {
+    const R *q, *v;
+  };
+
+  /// Whether the state that the step reaches is projected onto loops.
+  bool projects() const { return model_.rows > 0; }
+
+  /// The state at the end of a step that was projected: an input, with the displacement of its configuration.
+  UsersState take_projected_end(const S* q, const S* v) {
+    end_dq_ = still_inputs(model_.reduced_nv);
+    projected_v_ = inputs(v, model_.reduced_nv);
+    R* const moved = take_taped<R>(model_.reduced_nq);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      move_joint(b, q + joint.reduced_q, end_dq_ + joint.reduced_v, moved + joint.reduced_q);
+    }
+    return {moved, projected_v_};
+  }
+
+  /// Adds cotangents of that state to those of the end.
+  void pull_projected_end(const StateCotangents<S>& bar) const {
+    for (int i = 0; i < model_.reduced_nv; ++i) {
+      bar.q[i] += take_cotangent(end_dq_[i]);
+      bar.v[i] += take_cotangent(projected_v_[i]);
+    }
+  }
+
   /// Numbers that sampled blocks hold from the end on, at the user's q and v.
   void record_blocks(const StepSegment<S>& segment, const R* q, const R* v) {
     if (segment.due == 0) return;
@@ -198,6 +227,9 @@ class TapedStep {
   ModelOf<R> taped_model_;
   N* varied_number_ = nullptr;
   R *number_ = nullptr, *current_ = nullptr, *rates_ = nullptr;  ///< of the signals
+
+ private:
+  const R *end_dq_ = nullptr, *projected_v_ = nullptr;  ///< displacement of q and v of a projected end
 };
 
 }  // namespace pysim::stepping

@@ -1,4 +1,4 @@
-"""Gradients of losses of worlds through convex steps with loops, couplings and prescribed motions.
+"""Gradients of losses of worlds through steps with loops, couplings and prescribed motions.
 
 Oracle: the best of central differences of sixth order, of six sizes, of the engine's own steps: by motions of the
 start that keep the loops closed, whose velocities follow, and by every velocity.
@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 import pysim
 from pysim.loops.constraints import constraints
 from pysim.typing import Array
+from pysim.worlds.ledger import with_ledger
 from tests.analysis.test_gradients import WEIGHTS, Rollout, by_parameter, error
 from tests.elements.blocks import table
 from tests.loops.leg_mechanisms import two_legs
@@ -23,14 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of star
 SIZES = 10.0 ** np.array([-2.0, -2.5, -3.0, -4.0, -5.0, -6.0])
 SMOOTH = 1e-7
 SCENES = Path(__file__).parents[2] / "scenes"
-RUN = """
-[simulation]
-integrator = "convex"
-step = 2e-3
-duration = 1.0
-passes = 1
-solver_tolerance = 1e-13
-"""
+SCHEMES = ["convex", "semi_implicit", "rk2", "rk4", "generalized_alpha"]
 LINK = """
 [[body]]
 name = "{name}"
@@ -40,9 +34,18 @@ inertia = {{ xx = 0.01, yy = 0.02, zz = 0.025, xy = 0.001 }}
 """
 
 
-def scene_of(folder: Path, text: str) -> pysim.Scene:
+def keys_of(scheme: str) -> dict[str, object]:
+    """Return the keys of a simulation by a scheme."""
+    exact = {"passes": 1, "solver_tolerance": 1e-13} if scheme == "convex" else {}
+    return {"integrator": scheme, "step": 2e-3, **exact}
+
+
+def scene_of(folder: Path, text: str, scheme: str = "convex") -> pysim.Scene:
     path = folder / "scene.toml"
-    path.write_text(text + RUN, "utf-8")
+    run = table("simulation", **keys_of(scheme), duration=1.0).replace(
+        "[[simulation]]", "[simulation]"
+    )
+    path.write_text(text + run, "utf-8")
     return pysim.load_scene(path)
 
 
@@ -117,10 +120,11 @@ def started(scene: pysim.Scene, seed: int, speed: float = 0.5) -> tuple[Array, A
     return closed(scene, scene.state.q, scene.state.v + rng.normal(0, speed, scene.model.nv), 0.0)
 
 
-def test_a_row_that_rounding_makes_has_no_part_in_derivatives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_row_that_rounding_makes_has_no_part_in_derivatives(scheme: str, tmp_path: Path) -> None:
     """Legs whose loops have a row too many, but for a tilt of 1e-10; the base is displaced, which turns nothing."""
     path = tmp_path / "legs.toml"
-    path.write_text(two_legs(tilt=1e-10, step=2e-3, integrator="convex"), "utf-8")
+    path.write_text(two_legs(tilt=1e-10, step=2e-3, integrator=scheme), "utf-8")
     scene = pysim.load_scene(path)
     q, v = started(scene, 5)
     rollout = Rollout(scene, q, v, 3)
@@ -247,10 +251,11 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("steps", [1, 20])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_four_bar_with_a_servo_has_the_gradient_of_differences(
-    steps: int, tmp_path: Path
+    scheme: str, steps: int, tmp_path: Path
 ) -> None:
-    scene = scene_of(tmp_path, FOUR_BAR)
+    scene = scene_of(tmp_path, FOUR_BAR, scheme)
     controls = np.random.default_rng(4).normal(0.4, 0.2, (1, steps, 1))
     rollout = Rollout(scene, *started(scene, 1, 0.0), steps, controls)
     check(rollout)
@@ -259,17 +264,25 @@ def test_a_four_bar_with_a_servo_has_the_gradient_of_differences(
 
 
 @pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_chain_that_a_loop_holds_has_the_gradient_of_differences(
-    kind: str, tmp_path: Path
+    scheme: str, kind: str, tmp_path: Path
 ) -> None:
-    scene = scene_of(tmp_path, CHAIN + LOOPS[kind])
+    scene = scene_of(tmp_path, CHAIN + LOOPS[kind], scheme)
     check(Rollout(scene, *started(scene, 2), 3))
 
 
-@pytest.mark.parametrize("name", ["bricard", "stewart_platform", "five_bar", "differential"])
-def test_a_scene_with_loops_or_couplings_has_the_gradient_of_differences(name: str) -> None:
-    keys = {"integrator": "convex", "step": 2e-3, "solver_tolerance": 1e-13, "passes": 1}
-    changes = {f"simulation.{key}": value for key, value in keys.items()}
+CLOSED = ["bricard", "stewart_platform", "five_bar", "differential"]
+ROLLING = [(scheme, "rolling_disk") for scheme in SCHEMES if scheme != "convex"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "name"), [*((scheme, name) for scheme in SCHEMES for name in CLOSED), *ROLLING]
+)
+def test_a_scene_with_loops_or_couplings_has_the_gradient_of_differences(
+    scheme: str, name: str
+) -> None:
+    changes = {f"simulation.{key}": value for key, value in keys_of(scheme).items()}
     scene = pysim.load_scene(SCENES / f"{name}.toml", changes)
     check(Rollout(scene, *started(scene, 1, 0.3), 10))
 
@@ -288,8 +301,11 @@ def test_a_closed_chain_in_contact_has_the_gradient_of_differences(tmp_path: Pat
     check(rollout)
 
 
-def test_a_gradient_by_numbers_of_a_closed_chain_is_that_of_differences(tmp_path: Path) -> None:
-    scene = scene_of(tmp_path, FOUR_BAR)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_gradient_by_numbers_of_a_closed_chain_is_that_of_differences(
+    scheme: str, tmp_path: Path
+) -> None:
+    scene = scene_of(tmp_path, FOUR_BAR, scheme)
     rollout = Rollout(scene, *started(scene, 1, 0.0), 20, np.full((1, 20, 1), 0.4))
     drive = ["armature", "friction", "damping"]
     paths = [
@@ -304,25 +320,46 @@ def test_a_gradient_by_numbers_of_a_closed_chain_is_that_of_differences(tmp_path
         assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_amplitude_of_a_prescribed_motion_has_the_gradient_of_differences(
-    tmp_path: Path,
+    scheme: str, tmp_path: Path
 ) -> None:
     drive = "start = { q = 0.4, v = 2.0 }\nfriction = 0.05\n"
     text = FOUR_BAR.split("[[signal]]")[0].replace(drive, 'motion = { signal = "turn" }\n')
     text = text.replace('[assembly]\nhold = ["drive"]\n', "")
     sine = {"type": "sine", "amplitude": 0.2, "frequency": 3.0, "unit": "rad"}
-    scene = scene_of(tmp_path, text + table("signal", name="turn", **sine))
+    scene = scene_of(tmp_path, text + table("signal", name="turn", **sine), scheme)
     rollout = Rollout(scene, *closed(scene, scene.state.q, scene.state.v, 0.0), 8)
     path = "signal.turn.amplitude"
     found = np.atleast_1d(rollout.gradient(by=[path]).parameters[path][0])
     assert error(found, by_parameter(rollout, path)) < SMOOTH
 
 
-def test_the_end_of_a_driven_chain_does_not_depend_on_its_speed_at_the_start(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_ledger_of_energies_changes_no_gradient_of_a_driven_chain(scheme: str) -> None:
+    """It integrates the work of the motion, which acts on nothing."""
+    keys = {"simulation.integrator": scheme, "simulation.step": 2e-3}
+    scene = pysim.load_scene(SCENES / "driven_linkage.toml", keys)
+    found = [
+        Rollout(own, scene.state.q, scene.state.v, 5).gradient()
+        for own in (scene, with_ledger(scene))
+    ]
+    assert np.array_equal(found[0].q, found[1].q)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[1:])
+def test_a_step_past_a_singular_position_is_refused(scheme: str) -> None:
+    """It is made in short steps of another scheme."""
+    keys = {"simulation.integrator": scheme, "simulation.step": 2e-3}
+    scene = pysim.load_scene(SCENES / "four_bars.toml", keys)
+    with pytest.raises(pysim.SimulationError, match="step 370 of world 0 is solved in shorter"):
+        Rollout(scene, scene.state.q, scene.state.v, 400).gradient()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_end_of_a_driven_chain_does_not_depend_on_its_speed_at_the_start(scheme: str) -> None:
     scene = pysim.load_scene(
-        SCENES / "driven_linkage.toml", {"simulation.integrator": "convex", "simulation.step": 2e-3}
+        SCENES / "driven_linkage.toml", {"simulation.integrator": scheme, "simulation.step": 2e-3}
     )
     rollout = Rollout(scene, scene.state.q, scene.state.v, 5)
     found = rollout.gradient()

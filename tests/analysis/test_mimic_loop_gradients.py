@@ -1,4 +1,4 @@
-"""Gradients through convex steps of mechanisms in which joints mimic others beside loops, couplings and motions.
+"""Gradients through steps of mechanisms in which joints mimic others beside loops, couplings and motions.
 
 Oracle: the best of central differences of sixth order, of six sizes, of the engine's own steps: by motions of the
 start that keep the loops closed, whose velocities follow, and by every velocity.
@@ -18,6 +18,7 @@ from tests.analysis.test_loop_gradients import (
     ENDS,
     FOUR_BAR,
     LINK,
+    SCHEMES,
     SMOOTH,
     check,
     closed,
@@ -65,20 +66,22 @@ def chain(seed: int, loop: str, *, coupled: bool = False, motion: str = "") -> s
     ("seed", "loop", "coupled"),
     [(1, "ball", False), (2, "distance", True), (3, "universal", False), (4, "ball", True)],
 )
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_random_closed_chain_with_mimic_joints_has_the_gradient_of_differences(
-    seed: int, loop: str, coupled: bool, tmp_path: Path
+    scheme: str, seed: int, loop: str, coupled: bool, tmp_path: Path
 ) -> None:
-    scene = scene_of(tmp_path, chain(seed, loop, coupled=coupled))
+    scene = scene_of(tmp_path, chain(seed, loop, coupled=coupled), scheme)
     assert scene.model.nv == 7 + coupled
     check(Rollout(scene, *started(scene, seed, 1.0), 4))
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_chain_whose_leading_joint_is_driven_has_the_gradient_of_differences(
-    tmp_path: Path,
+    scheme: str, tmp_path: Path
 ) -> None:
     sine = {"type": "sine", "amplitude": 0.3, "frequency": 2.0, "unit": "rad"}
     text = chain(5, "distance", motion="turn") + table("signal", name="turn", **sine)
-    scene = scene_of(tmp_path, text)
+    scene = scene_of(tmp_path, text, scheme)
     start = closed(scene, scene.state.q, scene.state.v, 0.0)
     check(Rollout(scene, *start, 4))
     rollout = Rollout(scene, *start, 6)
@@ -94,10 +97,11 @@ def test_linear_systems_of_a_chain_with_mimic_joints_are_those_of_differences(
     check_linear_system(scene, *started(scene, 6, 1.0))
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_numbers_of_a_closed_chain_with_mimic_joints_have_the_gradient_of_differences(
-    tmp_path: Path,
+    scheme: str, tmp_path: Path
 ) -> None:
-    scene = scene_of(tmp_path, chain(7, "distance", coupled=True))
+    scene = scene_of(tmp_path, chain(7, "distance", coupled=True), scheme)
     rollout = Rollout(scene, *started(scene, 7, 1.0), 10)
     paths = [
         "gravity",

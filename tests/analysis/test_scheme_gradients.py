@@ -25,6 +25,7 @@ from tests.analysis.test_gradients import (
     columns_with_signals,
     error,
 )
+from tests.analysis.test_loop_gradients import FOUR_BAR, SCHEMES as CONSTRAINED
 from tests.analysis.test_sampled_gradients import ARM, JOINTS, Later, New
 from tests.elements.blocks import table
 from tests.oracles.mechanisms import MOVING, random_tree
@@ -212,14 +213,21 @@ def test_products_with_the_jacobian_of_ten_thousand_steps_and_with_its_transpose
     assert abs(weights @ moved - transposed @ x) <= 1e-10 * size
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_world_has_the_same_bits_alone_and_among_others(scheme: str, tmp_path: Path) -> None:
-    scene = scene_of(tmp_path, FLYING, scheme)
+SAME_BITS = [
+    *((scheme, FLYING, ["body.trunk.mass", "actuator.motor.kp"]) for scheme in SCHEMES),
+    *((scheme, FOUR_BAR, ["body.coupler.mass", "gravity"]) for scheme in CONSTRAINED[1:]),
+]
+
+
+@pytest.mark.parametrize(("scheme", "text", "by"), SAME_BITS)
+def test_a_world_has_the_same_bits_alone_and_among_others(
+    scheme: str, text: str, by: list[str], tmp_path: Path
+) -> None:
+    scene = scene_of(tmp_path, text, scheme)
     rng = np.random.default_rng(5)
 
     many = pysim.Worlds(scene, 64)
     many.v[:] = rng.normal(size=many.v.shape)
-    by = ["body.trunk.mass", "actuator.motor.kp"]
     gradient = pysim.gradient(many, steps=10, loss=loss, by=by)
     parts = pysim.gradient(many, steps=10, loss=loss, by=by, memory=0)
     assert np.array_equal(gradient.v, parts.v)
@@ -268,8 +276,8 @@ def test_parts_without_derivatives_are_refused_with_their_names(tmp_path: Path) 
     assert 'worlds with integrator = "dopri5" have no' in reason(FLYING, "dopri5")
     loop = '[[loop]]\nname = "tip"\ntype = "ball"\na = "lower"\nb = "world"\n'
     loop += "at_a = { xyz = [0, 0, -0.4] }\nat_b = { xyz = [0, 0, -0.7] }\n"
-    ties = 'loops, couplings or prescribed motions under integrator = "rk4"'
-    assert ties in reason(ARM.replace("[0.2, 1, 0]", "[0, 1, 0]") + loop, "rk4")
+    ties = 'loops, couplings or prescribed motions under integrator = "implicit_midpoint"'
+    assert ties in reason(ARM.replace("[0.2, 1, 0]", "[0, 1, 0]") + loop, "implicit_midpoint")
     imu = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
     assert "sampled blocks that read accelerations or wrenches" in reason(ARM + imu, "rk4")
 

@@ -134,15 +134,16 @@ class ConvexStepProduct : public TapedConvexStep<S> {
  private:
   friend class ConvexStepDerivatives<S>;
 
-  using Base::at_end_, Base::at_end_v_, Base::base_, Base::before_, Base::bounded_, Base::bounded_count_;
-  using Base::contacts_, Base::coordinate_, Base::current_, Base::dq_, Base::each_users_joint, Base::end_dq_;
-  using Base::end_v_, Base::free_, Base::h_, Base::model_, Base::note_signals, Base::number_, Base::projects;
-  using Base::q1_, Base::rate_, Base::rate_change_, Base::read_numbers, Base::record_blocks, Base::renewal_;
-  using Base::record_forces, Base::record_free_velocity, Base::record_motion, Base::record_states;
-  using Base::rounds_, Base::seed_gravity, Base::seed_numbers, Base::seed_signals, Base::seed_state;
-  using Base::share_, Base::shift_, Base::start_q_, Base::start_v_, Base::step_, Base::take_inputs_of_motion;
-  using Base::take_inputs_of_numbers, Base::take_inputs_of_state, Base::tape_, Base::taped_model_, Base::tau_;
-  using Base::theta_, Base::tree_, Base::v1_, Base::v_, Base::w_;
+  using Base::at_end_, Base::base_, Base::before_, Base::bounded_, Base::bounded_count_, Base::contacts_;
+  using Base::coordinate_, Base::current_, Base::dq_, Base::each_users_joint, Base::end_v_, Base::free_;
+  using Base::h_, Base::model_, Base::note_signals, Base::number_, Base::projects;
+  using Base::pull_projected_end, Base::q1_, Base::rate_, Base::rate_change_, Base::read_numbers;
+  using Base::record_blocks, Base::record_forces, Base::record_free_velocity, Base::record_motion;
+  using Base::record_states, Base::renewal_, Base::rounds_, Base::seed_gravity, Base::seed_numbers;
+  using Base::seed_signals, Base::seed_state, Base::share_, Base::shift_, Base::start_q_, Base::start_v_;
+  using Base::step_, Base::take_inputs_of_motion, Base::take_inputs_of_numbers, Base::take_inputs_of_state;
+  using Base::tape_, Base::taped_model_, Base::tau_, Base::theta_, Base::tree_, Base::v1_, Base::v_;
+  using Base::w_;
 
   static constexpr int passes = BodyCotangents<S>::passes;
 
@@ -236,10 +237,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
   void pull_states(const StateCotangents<S>& bar) const {
     seed_signals(bar);
     tape_.pull(begin_states_);
-    for (int i = 0; projects() && i < model_.reduced_nv; ++i) {
-      bar.q[i] += take_cotangent(end_dq_[i]);
-      bar.v[i] += take_cotangent(at_end_v_[i]);
-    }
+    if (projects()) pull_projected_end(bar);
   }
 
   /// Finds the multipliers of rows in the passes.

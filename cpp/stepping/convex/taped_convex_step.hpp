@@ -25,8 +25,9 @@ class TapedConvexStep : public TapedStep<S> {
  protected:
   using Base::begin_tape, Base::current_, Base::each_users_joint, Base::for_tape, Base::inputs, Base::keep;
   using Base::model_, Base::move_joint, Base::number_, Base::number_count, Base::on_tape, Base::rates_;
+  using Base::projects, Base::take_projected_end, Base::taped_system, Base::w_;
   using Base::still_inputs, Base::system_, Base::take_inputs_of_signals, Base::tape_, Base::taped_model_;
-  using Base::taped_system, Base::w_;
+  using typename Base::UsersState;
 
   TapedConvexStep(const System<S>& system,
                   const ConvexRun<S>& run,
@@ -42,9 +43,6 @@ class TapedConvexStep : public TapedStep<S> {
         step_(system_, run, h, w) {
     for (int i = 0; i < model_.nv; ++i) renewal_.delta[i] = all<S>(0);
   }
-
-  /// Whether the state that the step found is projected onto loops.
-  bool projects() const { return model_.rows > 0; }
 
   /// The model as functions on the tape read it.
   void take_inputs_of_numbers() {
@@ -136,10 +134,6 @@ class TapedConvexStep : public TapedStep<S> {
   }
 
   /// The user's coordinates, which are the tree's but those of mimic joints.
-  struct UsersState {
-    const R *q, *v;
-  };
-
   UsersState users_state(const R* q, const R* v, Workspace<R>& w) const {
     if (!model_.mimic) return {q, v};
     R *const users_q = take<R>(w, model_.reduced_nq), *const users_v = take<R>(w, model_.reduced_nv);
@@ -224,24 +218,13 @@ class TapedConvexStep : public TapedStep<S> {
     }
   }
 
-  /// The user's state at the end of the step, on the tape. One that was projected is an input, with the
-  /// displacement of its configuration.
+  /// The user's state at the end of the step, on the tape.
   UsersState take_end(const ContactState<S>& found) {
-    if (!projects()) {
-      Workspace<R> w = for_tape();
-      const UsersState end = users_state(q1_, end_v_, w);
-      keep(w);
-      return end;
-    }
-    end_dq_ = still_inputs(model_.reduced_nv);
-    at_end_v_ = inputs(found.v, model_.reduced_nv);
-    R* const q = this->template take_taped<R>(model_.reduced_nq);
-    for (int b = 0; b < model_.bodies; ++b) {
-      const tree::Joint& joint = model_.joint[b];
-      if (joint.reduced_v < 0) continue;
-      move_joint(b, found.q + joint.reduced_q, end_dq_ + joint.reduced_v, q + joint.reduced_q);
-    }
-    return {q, at_end_v_};
+    if (projects()) return take_projected_end(found.q, found.v);
+    Workspace<R> w = for_tape();
+    const UsersState end = users_state(q1_, end_v_, w);
+    keep(w);
+    return end;
   }
 
   /// States of elements at the end, on the tape; `found` is that of the step.
@@ -274,8 +257,7 @@ class TapedConvexStep : public TapedStep<S> {
   R *before_, *rate_, *rate_change_, *share_, *v1_;
   R *q_, *tau_, *base_;
   R *free_, *shift_, *q1_, *end_v_;
-  UsersState at_end_ = {};                           ///< projected
-  const R *end_dq_ = nullptr, *at_end_v_ = nullptr;  ///< displacement of q there, and v, that are inputs
+  UsersState at_end_ = {};  ///< projected
   Force<R>* momentum_;
   contact::BoundedForce<R>* bounded_;
   int bounded_count_ = 0;
