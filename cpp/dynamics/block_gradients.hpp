@@ -182,7 +182,7 @@ class BlockGradients {
   static constexpr int padded_size = 8;  ///< of its columns in double precision
 
   /// A column of a body's block is in one register or more.
-  static constexpr bool columns_in_registers = S::width == 1 && sizeof(Real) == 8;
+  static constexpr bool columns_in_registers = simd::is_one_number<S> && sizeof(Real) == 8;
   static constexpr int lanes = simd::register_bytes<typename S::Isa>() / 8;
   using Column = simd::Pack<Real, lanes, typename S::Isa>;
   static constexpr int column_registers = padded_size / lanes;

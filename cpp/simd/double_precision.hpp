@@ -5,9 +5,19 @@
 
 namespace pysim::simd {
 
+template <class S, bool is_double>
+struct InDoubleOf {
+  using type = S;
+};
+
+template <class S>
+struct InDoubleOf<S, false> {
+  using type = Pack<double, S::width, typename S::Isa>;
+};
+
 /// As many numbers in double precision.
 template <class S>
-using InDouble = Pack<double, S::width, typename S::Isa>;
+using InDouble = typename InDoubleOf<S, sizeof(typename S::Real) == 8>::type;
 
 /// The same numbers in double precision.
 template <class S>

@@ -188,15 +188,7 @@ class Constrained : Mechanism {
              *const armature = zeros(dynamics::step_block_numbers(model_.nv)),
              *const theta = zeros(10 * model_.bodies);
     Comparison made;
-    for (int i = 0; i < nv_; ++i) made.dual(v_bar[static_cast<std::size_t>(i)], slope(v_dual[i]));
-    for (int b = 0; b < model_.bodies; ++b) {
-      const tree::Joint& joint = model_.joint[b];
-      if (joint.reduced_v < 0) continue;
-      P at[8] = {}, numbers[8] = {};
-      for (int i = 0; i < joint.nq; ++i) at[i] = P{value(q_dual[joint.reduced_q + i])};
-      dynamics::seed_joint<P>(joint, at, q_plain + joint.reduced_v, numbers);
-      for (int i = 0; i < joint.nq; ++i) made.dual(value(numbers[i]), slope(q_dual[joint.reduced_q + i]));
-    }
+    push(v_dual, v_bar, made), push_configuration(q_dual, q_bar, made);
     product.pull(q_plain, v_plain, {nullptr, armature, theta}, taped.places(), rows, taped.tape, plain_);
     pull(q_plain, along_, made), pull(v_plain, dv, made), pull(theta, directions_.theta, made);
     taped.pull(armature, directions_.along, made);

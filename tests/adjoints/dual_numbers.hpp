@@ -101,8 +101,10 @@ struct Comparison {
 
 inline std::map<std::string, double> errors;
 
+/// Keeps the largest error, NaN of sums that have no terms.
 inline void note(const std::string& name, const Comparison& made) {
-  errors[name] = std::max(errors[name], made.error());
+  double& most = errors[name];
+  if (!(made.error() <= most)) most = made.error();
 }
 
 inline void print_errors() {

@@ -8,7 +8,8 @@
 #include <iterator>
 #include <memory>
 
-#include "dynamics/retract.hpp"
+#include "constraints/contact_law_product.hpp"
+#include "dynamics/retract_product.hpp"
 #include "library/handles.hpp"
 #include "tree/model_copy.hpp"
 #include "tree/tape.hpp"
@@ -40,6 +41,7 @@ class Scene {
 
   tree::ModelView<double> model() const { return scene_->scene.model().view<double>(); }
   engine::Worlds<double>& worlds() const { return *worlds_->worlds; }
+  pysim_worlds* handle() const { return worlds_; }
 
  private:
   pysim_scene* scene_;
@@ -55,6 +57,7 @@ class Directions {
   std::vector<std::ptrdiff_t> place;  ///< ascending, in the order of tree/model_copy.hpp
   std::vector<double> along;          ///< of the numbers at these places
   std::vector<double> theta;          ///< (bodies, ten)
+  std::vector<double> laws;           ///< (pairs, law_numbers)
 
   void begin(const char* table, int) {
     if (std::strcmp(table, "closure") == 0) in_closure_ = true;
@@ -88,6 +91,11 @@ class Directions {
     if (is("loops")) {  // rotations stay ones
       const int i = at_ % loop;
       return i % pose >= position || i == loop - 1 ? moved(0.1 * random_.normal()) : 0;
+    }
+    if (is("laws")) {
+      const bool is_lever = at_ % constraints::law_numbers == constraints::law_numbers - 1;
+      laws.push_back(is_lever ? 0 : x * random_.normal());
+      return laws.back();
     }
     if (is("gravity")) return moved(random_.normal());
     const bool moves = is("armature") || is("passive") || is("couplings") || is("terms") || is("elements") ||
@@ -177,6 +185,25 @@ class Mechanism {
     for (int i = 0; i < model_.reduced_nq + model_.callback_numbers; ++i) to[i] = constant(value(q[i]));
     dynamics::retract<T>(dual_model_, to, dual_of(still(nv_), along), to);
     return to;
+  }
+
+  /// Those of a configuration (user's nq) for cotangents along δ.
+  void push_configuration(const T* q, const std::vector<double>& bar, Comparison& to) {
+    P* const along = plain(bar);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      P at[8] = {}, numbers[8] = {};
+      for (int i = 0; i < joint.nq; ++i) at[i] = P{value(q[joint.reduced_q + i])};
+      dynamics::seed_joint<P>(joint, at, along + joint.reduced_v, numbers);
+      for (int i = 0; i < joint.nq; ++i) to.dual(value(numbers[i]), slope(q[joint.reduced_q + i]));
+    }
+  }
+
+  /// Those of numbers.
+  template <class Numbers>
+  static void push(const Numbers& x, const std::vector<double>& bar, Comparison& to) {
+    for (std::size_t i = 0; i < bar.size(); ++i) to.dual(bar[i], slope(x[i]));
   }
 
   /// Memory behind all that was taken.

@@ -115,3 +115,132 @@ def _sine(name: str, unit: str, amplitude: Any) -> str:
 def four_bar() -> str:
     """Return the four-bar linkage of the scenes, whose bodies move in one plane."""
     return (ROOT / "scenes/four_bar.toml").read_text("utf-8")
+
+
+def shapes_on_a_plane() -> str:
+    """Return spheres, boxes, capsules and cylinders that slide and roll on a plane and touch each other."""
+    text = GRAVITY + table("ground", plane={"normal": [0, 0, 1]})
+    text += "[materials.default]\nstiffness = 1e5\nfriction = 0.4\nrolling = 0.01\n"
+    shapes: list[tuple[dict[str, Any], float, list[float]]] = [
+        ({"sphere": {"radius": 0.1}}, 0.1, [0, 0]),
+        ({"box": [0.2, 0.3, 0.1]}, 0.05, [1, 0]),
+        ({"capsule": {"radius": 0.05, "length": 0.2}}, 0.05, [2, 0]),
+        ({"cylinder": {"radius": 0.1, "length": 0.2}}, 0.1, [3, 0]),
+    ]
+    for k, (shape, height, xy) in enumerate(shapes):
+        text += table("body", name=f"b{k}", shape=shape | {"density": 1000}, collision=True)
+        start = {"xyz": [*xy, height], "v": [0.3, 0.1, -0.05, 0.2, 0.5, 0.3]}
+        text += table("joint", name=f"j{k}", type="free", child=f"b{k}", start=start)
+    return text + simulation("convex")
+
+
+def pairs() -> str:
+    """Return bodies that lie on each other, in pairs of shapes with points of all kinds."""
+    text = GRAVITY + table("ground", plane={"normal": [0, 0, 1]})
+    text += (
+        "[materials.default]\nstiffness = 1e5\nfriction = 0.4\nrolling = 0.01\nspinning = 0.02\n"
+    )
+    upper: list[tuple[dict[str, Any], float]] = [
+        ({"sphere": {"radius": 0.1}}, 0.1),
+        ({"capsule": {"radius": 0.05, "length": 0.2}}, 0.15),
+        ({"box": [0.1, 0.15, 0.2]}, 0.1),
+        ({"cylinder": {"radius": 0.1, "length": 0.2}}, 0.1),
+    ]
+    for k, (shape, height) in enumerate(upper):
+        below: dict[str, Any] = {"box": [0.4, 0.5, 0.2]} if k < 3 else {"sphere": {"radius": 0.2}}
+        text += table("body", name=f"a{k}", shape=below | {"density": 1000}, collision=True)
+        text += table("body", name=f"b{k}", shape=shape | {"density": 1000}, collision=True)
+        z = 0.1 if k < 3 else 0.2
+        for name, at, v in (
+            ("a", [k, 0, z], [0.1, 0.05, 0, 0, 0, 0.1]),
+            ("b", [k + 0.02, 0.03, 2 * z + height - 1e-4], [0.3, 0.1, -0.05, 0.2, 0.5, 0.3]),
+        ):
+            start = {"xyz": at, "v": v}
+            text += table("joint", name=f"{name}j{k}", type="free", child=f"{name}{k}", start=start)
+    return text + simulation("convex")
+
+
+def walker(*, integrator: str = "convex", mimics: bool = False, closes: bool = False) -> str:
+    """Return a trunk on two legs with servos, springs, dry friction and stops.
+
+    One knee mimics the other one, or a loop couples the shanks.
+    """
+    text = GRAVITY + table("ground", plane={"normal": [0, 0, 1]})
+    text += "[materials.default]\nstiffness = 1e4\nfriction = 0.5\n"
+    text += body("trunk", 4.0) + table(
+        "joint",
+        name="base",
+        type="free",
+        child="trunk",
+        start={"xyz": [0, 0, 0.49], "v": [0.3, 0.1, -0.2, 0.5, 2.0, 0.8]},
+    )
+    limits = {"lower": -0.29, "upper": 0.8, "stiffness": 500.0, "damping": 5.0}
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        text += body(f"{side}_thigh", 0.7, (0, 0.01, -0.1))
+        foot = {"sphere": {"radius": 0.05}, "at": {"xyz": [0, 0, -0.2]}}
+        text += table(
+            "body",
+            name=f"{side}_shank",
+            mass=0.4,
+            com=[0.01, 0, -0.1],
+            inertia={"xx": 0.004, "yy": 0.004, "zz": 0.001},
+            collision=[foot],
+        )
+        text += table(
+            "joint",
+            name=f"{side}_hip",
+            type="revolute",
+            parent="trunk",
+            child=f"{side}_thigh",
+            at={"xyz": [0, y, -0.05]},
+            axis=[0.1, 1, 0],
+            armature=0.01,
+            damping=0.1,
+            friction=0.05,
+            effort_limit=2.0,
+            start={"q": -0.3, "v": -1.0},
+            limits=limits,
+        )
+        follows = mimics and side == "right"
+        knee = (
+            {"mimic": {"joint": "left_knee"}}
+            if follows
+            else {"stiffness": 20.0, "damping": 0.2, "start": {"q": 0.6, "v": 1.0}}
+        )
+        text += table(
+            "joint",
+            name=f"{side}_knee",
+            type="revolute",
+            parent=f"{side}_thigh",
+            child=f"{side}_shank",
+            at={"xyz": [0, 0, -0.2]},
+            axis=[0, 1, 0.1],
+            armature=0.01,
+            **knee,
+        )
+    text += table("signal", name="target", type="sine", unit="rad", amplitude=0.4, frequency=3.0)
+    for side in ("left", "right"):
+        text += table(
+            "actuator",
+            name=f"{side}_servo",
+            type="position_servo",
+            joint=f"{side}_hip",
+            command="target",
+            kp=60.0,
+            kd=1.0,
+        )
+    if closes:
+        text += table(
+            "loop", name="rod", type="distance", a="left_shank", b="right_shank", length=0.2
+        )
+    return text + simulation(integrator)
+
+
+def walker_that_mimics() -> str:
+    """Return the walker with a mimic joint."""
+    return walker(mimics=True)
+
+
+def walker_with_loop() -> str:
+    """Return the walker with a loop."""
+    return walker(closes=True)

@@ -48,6 +48,11 @@ RECURSIONS = dict.fromkeys(
 )
 CONSTRAINTS = {"rows of constraints": ROUNDING, "projection onto constraints": ROUNDING}
 
+STEP = {"convex step": 1e-11}  # impulses have converged to 1e-13 of the largest one
+COUPLED = {
+    "convex step": 1e-8
+}  # those between bodies, whose equations are iterated, to fewer digits
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
@@ -74,6 +79,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         ),
         pytest.param("constraints", scenes.coupled, CONSTRAINTS, id="couplings and motions"),
         pytest.param("constraints", scenes.four_bar, CONSTRAINTS, id="loops in a plane"),
+        pytest.param("steps", scenes.shapes_on_a_plane, STEP, id="step of shapes on a plane"),
+        pytest.param("steps", scenes.pairs, COUPLED, id="step of pairs of bodies"),
+        pytest.param("steps", scenes.walker, STEP, id="step of a walker"),
+        pytest.param("steps", scenes.walker_that_mimics, STEP, id="step with a mimic joint"),
+        pytest.param("steps", scenes.walker_with_loop, STEP, id="step with a loop"),
     ],
 )
 def test_adjoints_are_those_of_dual_numbers_over_the_same_text(

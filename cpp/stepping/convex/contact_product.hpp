@@ -8,6 +8,7 @@
 
 #include "spatial/so3.hpp"
 #include "stepping/convex/contact_geometry_product.hpp"
+#include "stepping/convex/outcome.hpp"
 
 namespace pysim::stepping {
 

@@ -8,6 +8,7 @@
 
 #include "contact/deflections.hpp"
 #include "contact/points.hpp"
+#include "stepping/convex/stage.hpp"
 
 namespace pysim::stepping {
 

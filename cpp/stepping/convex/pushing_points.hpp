@@ -10,6 +10,7 @@
 #include "contact/pairs_in_reach.hpp"
 #include "contact/problem.hpp"
 #include "stepping/convex/feature_switches.hpp"
+#include "stepping/convex/free_velocity.hpp"
 #include "stepping/convex/switches.hpp"
 #include "stepping/velocity_terms_product.hpp"
 
