@@ -8,13 +8,14 @@ of a cotangent that would change its length is 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim.analysis.differentiable_steps import MEMORY, DifferentiableSteps, along_motions
+from pysim.analysis.differentiable_steps import MEMORY, DifferentiableSteps
 from pysim.analysis.gradient_parameters import Parameters
 from pysim.analysis.gradients import gradient_of
+from pysim.analysis.motion_cotangents import along_motions, by_numbers
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pysim.mechanism.model import Model
     from pysim.simulation.worlds import Worlds
 
 __all__ = ["ArrayRollout", "Cotangents"]
@@ -116,25 +116,3 @@ class ArrayRollout:
         of_controls = np.zeros(0) if cotangents.controls is None else cotangents.controls
         q = by_numbers(model, self._start, cotangents.q)
         return Cotangents(q, cotangents.v, of_controls, cotangents.parameters)
-
-
-def by_numbers(model: Model, q: Array, along: Array) -> Array:
-    """Return derivatives (…, nq) by the numbers of q, from those along δ of q ⊕ δ: the inverse of `along_motions`."""
-    cotangent = np.zeros_like(q)
-    kinds: Any = model._types  # noqa: SLF001, kinds of the joints
-    for kind, at_q, at_v in zip(kinds, model.q_offsets, model.v_offsets, strict=True):
-        if at_q < 0:
-            continue
-        real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
-        cotangent[..., at_q + real_q] = along[..., at_v + real_v]
-        for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
-            first, end = at_q + quaternion, at_v + turn + count
-            x, w = q[..., first : first + 3], q[..., first + 3 : first + 4]
-            bar = along[..., end - 3 : end]  # 2 r ⊗ (bar, 0)
-            cotangent[..., first : first + 3] = 2 * (w * bar + np.cross(x, bar))
-            cotangent[..., first + 3] = -2 * (x * bar).sum(axis=-1)
-            if count == 6:
-                p = along[..., end - 6 : end - 3]
-                turned = p + 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
-                cotangent[..., first - 3 : first] = turned
-    return cotangent

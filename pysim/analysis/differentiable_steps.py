@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,15 +23,12 @@ from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.mechanism.model import Model
-
     # cotangents by q, along δ, and v (n, rows, nv), and of signals (n, rows, numbers)
     Bars = tuple[Array, Array, Array]
-    Loss = Callable[..., tuple[Any, ...]]  # (q, v), or (q, v, signals by name)
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
 _LISTED = 10  # worlds that an error names
@@ -207,36 +204,6 @@ class DifferentiableSteps:
             saved_records[self.steps] = records.engine.save(self.every)
         self.end = records.q.copy(), records.v.copy()
         return saved_records
-
-    def last_values(self) -> tuple[Array, Bars]:
-        """Return the last value (n,) of the only signal, and derivatives (n, 1, …) of it by the last row."""
-        value = self.signal_rows[:, 0, 0]
-        bars = np.zeros((self.count, 1, self.scene.model.nv))
-        return value, (bars, bars, np.ones((self.count, 1, 1)))
-
-    def losses(self, loss: Loss) -> tuple[Array, Bars]:
-        """Return losses (n,) of the rows, which are not kept, and their derivatives (n, steps, …)."""
-        q, v, rows = (x[0] if self.is_single else x for x in (self.q, self.v, self.signal_rows))
-        del self.q, self.v, self.signal_rows
-        named = [self.signals.by_name(rows)] if self.signals else []
-        returned: Any = loss(q, v, *named)
-        if not isinstance(returned, tuple) or len(returned) != 3 + len(named):
-            also = " and by signals" * len(named)
-            raise SimulationError(
-                "loss", f"must return the losses and their derivatives by q and by v{also}"
-            )
-        value, by_q, by_v = (np.asarray(x, float) for x in returned[:3])
-        by_rows = self.signals.side_by_side(returned[3] if named else {}, rows.shape[:-1])
-        shapes = ((), q.shape, v.shape) if self.is_single else ((self.count,), q.shape, v.shape)
-        for x, name, shape in zip(
-            (value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True
-        ):
-            if x.shape != shape:
-                raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
-        del v  # which `along_motions` needs room for
-        if self.is_single:
-            value, q, by_q, by_v, by_rows = (x[None] for x in (value, q, by_q, by_v, by_rows))
-        return value, (along_motions(self.scene.model, q, by_q), by_v, by_rows)
 
     def backward(
         self,
@@ -415,33 +382,3 @@ class DifferentiableSteps:
             problem = f"{step} is solved in shorter ones and has no derivative"
             remedy = "take a shorter simulation.step, or leave these worlds out"
         raise SimulationError("gradient", f"{problem}; {remedy}")
-
-
-def along_motions(model: Model, q: Array, by_q: Array) -> Array:
-    """Return derivatives (…, nv) along δ of q ⊕ δ, from those by the numbers of q (…, nq).
-
-    rotation    ½ Im(r* ⊗ r̄)        position of a pose    Rᵀ p̄
-    """
-    by_motion = np.zeros((*q.shape[:-1], model.nv))
-    for kind, at_q, at_v in zip(
-        model._types,  # noqa: SLF001, kinds of the joints
-        model.q_offsets,
-        model.v_offsets,
-        strict=True,
-    ):
-        if at_q < 0:
-            continue
-        real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
-        by_motion[..., at_v + real_v] = by_q[..., at_q + real_q]
-        for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
-            places = slice(at_q + quaternion, at_q + quaternion + 4)
-            own, bar, first = q[..., places], by_q[..., places], at_v + turn
-            x, w = own[..., :3], own[..., 3:]
-            along = w * bar[..., :3] - bar[..., 3:] * x - np.cross(x, bar[..., :3])
-            by_motion[..., first + count - 3 : first + count] = along / 2
-            if count == 6:
-                p = by_q[..., at_q + quaternion - 3 : at_q + quaternion]
-                by_motion[..., first : first + 3] = (
-                    p - 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
-                )
-    return by_motion

@@ -15,6 +15,7 @@ import numpy as np
 
 from pysim.analysis.differentiable_steps import MEMORY, DifferentiableSteps
 from pysim.analysis.gradient_parameters import Parameters
+from pysim.analysis.losses import Loss, last_values, losses
 from pysim.errors import PysimWarning, SimulationError
 from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.simulation.worlds import Worlds
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pysim.analysis.differentiable_steps import Loss
     from pysim.worlds.loading import Scene
 
 __all__ = ["Gradient", "gradient"]
@@ -112,7 +112,7 @@ def _differentiate(
     with run.from_here() as start:
         stride = run.stride(len(start), memory)
         saved_records = run.forward(stride, rows)
-        value, bars = run.last_values() if isinstance(loss, str) else run.losses(loss)
+        value, bars = last_values(run) if isinstance(loss, str) else losses(run, loss)
         sums = ("switches", *parameters.sums)
         cotangents = run.backward(saved_records, stride, bars, sums)
     return gradient_of(run, value, cotangents, parameters)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.analysis.array_rollout import ArrayRollout, by_numbers
-from pysim.analysis.differentiable_steps import along_motions
+from pysim.analysis.array_rollout import ArrayRollout
+from pysim.analysis.motion_cotangents import along_motions, by_numbers
 from pysim.typing import Array
 from tests.analysis.test_gradients import BOX, HOPPER, scene_of
 from tests.elements.blocks import table

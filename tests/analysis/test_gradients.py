@@ -15,7 +15,8 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.analysis.differentiable_steps import DifferentiableSteps, along_motions
+from pysim.analysis.differentiable_steps import DifferentiableSteps
+from pysim.analysis.motion_cotangents import along_motions
 from pysim.typing import Array
 from tests.contact.random_scenes import Family, one_body, servo_arms
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.analysis.linearization import _at, _Linearization
+from pysim.analysis.linearization import _Linearization
+from pysim.analysis.linearized_scene import with_state
 from pysim.typing import Array
 from tests.analysis.test_gradients import WEIGHTS
 from tests.analysis.test_loop_gradients import (
@@ -36,7 +37,7 @@ def differences(at: _Linearization) -> list[Array]:
     unit = np.eye(2 * at.N.shape[1] + len(places))
     weights = np.array(list(WEIGHTS.values()))
     moves = [k * size * unit for size in SIZES for k in WEIGHTS]
-    (ends,) = at._next(*at._moved(np.concatenate([0 * unit[:1], *moves])))
+    (ends,) = at._next(*at.moved(np.concatenate([0 * unit[:1], *moves])))
     values = ends[1:].reshape(len(SIZES), len(WEIGHTS), len(unit), -1)
     slopes = np.einsum("skic,k->sci", values, weights) / 60
     return list(slopes / SIZES[:, None, None])
@@ -44,7 +45,7 @@ def differences(at: _Linearization) -> list[Array]:
 
 def check(scene: pysim.Scene, q: Array, v: Array, period: float | None = None) -> None:
     system = pysim.linearize(scene, state=(q, v), period=period)
-    at = _Linearization(_at(scene, pysim.State(q, v)), None, None, system.period)
+    at = _Linearization(with_state(scene, pysim.State(q, v)), None, None, system.period)
     assert at._steps() is not None  # its steps have derivatives
     own = np.hstack([system.A, system.B])
     kept = [at.states.index(name) for name in system.states]

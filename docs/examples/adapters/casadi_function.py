@@ -10,7 +10,7 @@ import casadi
 import numpy as np
 
 import pysim
-from pysim.analysis.array_rollout import along_motions, by_numbers
+from pysim.analysis.motion_cotangents import along_motions, by_numbers
 
 
 class StepFunction(casadi.Callback):
