@@ -2,22 +2,20 @@
 
     g = q − s(t)        ġ = q̇ − ṡ        g̈ = q̈ − s̈
 
-The signal is traced with symbolic time and differentiated twice; the row's force is the reaction of the drive. A frame
-is driven by a loop whose frame A moves, see frame_motions.py.
+The signal is traced with symbolic time and differentiated twice, see motion_courses.py; the row's force is the reaction
+of the drive. A frame is driven by a loop whose frame A moves, see frame_motions.py.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim import _engine
-from pysim._engine import CouplingDescription, SignalSource
-from pysim.elements.graph_types import GraphBlock
-from pysim.errors import SceneError, did_you_mean
+from pysim._engine import CouplingDescription
+from pysim.errors import SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
 from pysim.mechanism.frame_motions import (
@@ -27,65 +25,24 @@ from pysim.mechanism.frame_motions import (
     uniform_program,
 )
 from pysim.mechanism.model import State
+from pysim.mechanism.motion_courses import Course, Follower, blocks_of_time, numbers_of_time
+from pysim.mechanism.motion_jumps import refuse_jumps
 from pysim.mechanism.signal_compiler import time_graph
 from pysim.scene.spec import CouplingSpec
 from pysim.scene.tree import WORLD
 from pysim.tracing.derivative import Derivative
-from pysim.tracing.evaluation import evaluate
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
 from pysim.tracing.tape import Tape
-from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pysim._engine import Program
-    from pysim.elements.graph.builder import GraphBuilder
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, SceneSpec
+    from pysim.scene.spec import JointSpec, LoopSpec, SceneSpec
 
-_SAMPLES = 1024  # intervals of a run in which a signal is searched for jumps
-_PARTS = 16  # of an interval that is searched further
-_ROUNDS = 9
 _SAME = 1e-9  # relative or absolute difference [m, rad, 1/s] of a start from its signal's
-
-
-@dataclass(frozen=True)
-class _Follower:
-    """Joint or frame that follows signals, for messages."""
-
-    kind: str  # "joint" or "motion"
-    name: str
-    where: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.kind} {self.name!r}"
-
-
-@dataclass(frozen=True)
-class _Course:
-    """Number of a signal over time: nodes of its value, rate and acceleration on a tape whose input is the time."""
-
-    follower: _Follower
-    signal: str
-    units: tuple[str, str]  # of value and rate
-    tape: Tape
-    nodes: tuple[int, int, int]
-
-    @property
-    def label(self) -> str:
-        what = "motion" if self.follower.kind == "joint" else "signal"
-        return f"{self.follower.text}: its {what} {self.signal!r}"
-
-    @property
-    def where(self) -> str:
-        return self.follower.where
-
-    def at(self, t: Array) -> Array:
-        """Return s, ṡ and s̈ (3, n) at times (n,) [s]."""
-        return np.asarray(evaluate(self.tape, t[np.newaxis], self.nodes))
 
 
 @dataclass(frozen=True)
@@ -115,7 +72,7 @@ def with_motions(model: Model, spec: SceneSpec, state: State) -> tuple[Model, St
     if not (motions or courses):
         return model, state, []
     new_courses = [_course(model, spec, motion) for motion in motions]
-    _refuse_jumps([*new_courses, *courses], spec.settings.duration)
+    refuse_jumps([*new_courses, *courses], spec.settings.duration)
     if not motions:
         return model, state, []
     rows = [
@@ -137,12 +94,12 @@ def with_motions(model: Model, spec: SceneSpec, state: State) -> tuple[Model, St
     return model, _started(motions, new_courses, state), held
 
 
-def _with_driven_frames(model: Model, spec: SceneSpec) -> tuple[Model, list[_Course]]:
+def _with_driven_frames(model: Model, spec: SceneSpec) -> tuple[Model, list[Course]]:
     """Return the model with the loops of its driven frames, and the numbers that these follow."""
     motions = model.spec.motions
     if not motions:
         return model, []
-    courses: list[_Course] = []
+    courses: list[Course] = []
     loops = []
     for motion in motions:
         program, own = _driven_place(model, spec, motion)
@@ -155,31 +112,31 @@ def _with_driven_frames(model: Model, spec: SceneSpec) -> tuple[Model, list[_Cou
     ), courses
 
 
-def _driven_place(model: Model, spec: SceneSpec, motion: LoopSpec) -> tuple[Program, list[_Course]]:
+def _driven_place(model: Model, spec: SceneSpec, motion: LoopSpec) -> tuple[Program, list[Course]]:
     """Return the program of a driven frame, and the numbers of its signals.
 
     Raises:
         SceneError: they are not 3 numbers of a position, or 3 or 4 of a rotation.
     """
-    follower = _Follower("motion", motion.name, motion.where)
+    follower = Follower("motion", motion.name, motion.where)
     ends = {-1 if name == WORLD else model.frames[name][0] for name in (motion.a, motion.b)}
     if len(ends) == 1:
         problem = f"{follower.text} drives {motion.b!r} against {_itself(motion)}"
         raise SceneError(motion.where, f"{problem}; name a body that moves against it")
     signals = [*motion.position, *motion.rotation]
-    graph = time_graph(model, spec, _read_by(spec.blocks, follower, signals))
-    place = _nodes(graph, follower, motion.position, "m", "its position")
+    graph = time_graph(model, spec, blocks_of_time(spec.blocks, follower, signals))
+    place = numbers_of_time(graph, follower, motion.position, "m", "its position")
     if len(place) != 3:
         problem = f"{follower.text}: its position has {len(place)} numbers"
         remedy = "name a signal of 3, or 3 signals of one number"
         raise SceneError(motion.where, f"{problem}; {remedy}")
-    rotation = _nodes(graph, follower, motion.rotation, "", "its rotation")
+    rotation = numbers_of_time(graph, follower, motion.rotation, "", "its rotation")
     if len(rotation) not in (0, 3, 4):
         problem = f"{follower.text}: its rotation has {len(rotation)} numbers"
         remedy = "name a signal of 3, a rotation vector, or of 4, a quaternion (x, y, z, w)"
         raise SceneError(motion.where, f"{problem}; {remedy}")
     unit = "rad" if len(rotation) == 3 else "1"
-    _nodes(graph, follower, motion.rotation, unit, "its rotation")
+    numbers_of_time(graph, follower, motion.rotation, unit, "its rotation")
     found = [*place, *rotation]
     along = Derivative(graph.tape, {0: graph.tape.const(1)})
     courses = []
@@ -187,7 +144,7 @@ def _driven_place(model: Model, spec: SceneSpec, motion: LoopSpec) -> tuple[Prog
         rate = along.of(node)
         own = "m" if k < 3 else unit
         units = (own, "1/s" if own == "1" else f"{own}/s")
-        courses.append(_Course(follower, signal, units, graph.tape, (node, rate, along.of(rate))))
+        courses.append(Course(follower, signal, units, graph.tape, (node, rate, along.of(rate))))
     p = [Scalar(graph.tape, node) for _, node in place]
     R = rotation_of(graph.tape, [node for _, node in rotation])
     return place_program(graph.tape, 0, p, R), courses
@@ -195,24 +152,6 @@ def _driven_place(model: Model, spec: SceneSpec, motion: LoopSpec) -> tuple[Prog
 
 def _itself(motion: LoopSpec) -> str:
     return "itself" if motion.a == motion.b else f"{motion.a!r}, with which it is one rigid body"
-
-
-def _nodes(
-    graph: GraphBuilder, follower: _Follower, signals: Sequence[str], unit: str, what: str
-) -> list[tuple[str, int]]:
-    """Return the numbers of signals, each with the signal's name; they depend on time alone.
-
-    Raises:
-        SceneError: they do not, or a signal has another unit.
-    """
-    block = GraphBlock(follower.kind, follower.name, None, where=follower.where)
-    found = [
-        (name, node) for name in signals for node in graph.signals.read(block, name, unit, what)
-    ]
-    others = graph.symbols.read_by([node for _, node in found]) - {(SignalSource.time, 0)}
-    if others:
-        raise _depends(follower, signals[0], "the state of the mechanism")
-    return found
 
 
 def with_uniform_motions(model: Model, state: State) -> Model:
@@ -278,15 +217,12 @@ def _refuse_taken_names(model: Model, specs: Sequence[CouplingSpec]) -> None:
             raise SceneError(own.where, f"{problem}; rename the loop or coupling")
 
 
-# ------------------------------------------------------------------------------------------ signals of time
-
-
-def _course(model: Model, spec: SceneSpec, motion: _Motion) -> _Course:
+def _course(model: Model, spec: SceneSpec, motion: _Motion) -> Course:
     """Return the number that a coordinate follows."""
-    follower = _Follower("joint", motion.joint.name, motion.joint.where)
-    graph = time_graph(model, spec, _read_by(spec.blocks, follower, [motion.signal]))
+    follower = Follower("joint", motion.joint.name, motion.joint.where)
+    graph = time_graph(model, spec, blocks_of_time(spec.blocks, follower, [motion.signal]))
     units = model.coordinate_units[motion.q], model.velocity_units[motion.v]
-    nodes = _nodes(graph, follower, [motion.signal], units[0], "its motion")
+    nodes = numbers_of_time(graph, follower, [motion.signal], units[0], "its motion")
     if len(nodes) != 1:
         problem = f"{follower.text}: its motion {motion.signal!r} has {len(nodes)} numbers"
         raise SceneError(
@@ -295,80 +231,17 @@ def _course(model: Model, spec: SceneSpec, motion: _Motion) -> _Course:
     s = nodes[0][1]
     along = Derivative(graph.tape, {0: graph.tape.const(1)})
     rate = along.of(s)
-    return _Course(follower, motion.signal, units, graph.tape, (s, rate, along.of(rate)))
+    return Course(follower, motion.signal, units, graph.tape, (s, rate, along.of(rate)))
 
 
-def _row(model: Model, motion: _Motion, course: _Course) -> CouplingDescription:
+def _row(model: Model, motion: _Motion, course: Course) -> CouplingDescription:
     """Return the row of a motion: its signal, rate and acceleration as a program of time."""
     program = emit(course.tape, list(course.nodes), [], 1)
     terms = [Coordinates(model.joints).term(motion.coordinate, 1.0, motion.joint.where)]
     return CouplingDescription(motion_name(motion.coordinate), terms, function=program)
 
 
-def _read_by(
-    blocks: Sequence[BlockSpec], follower: _Follower, signals: Sequence[str]
-) -> list[BlockSpec]:
-    """Return the blocks that signals depend on; those that depend on more than time are rejected."""
-    known = {block.name: block for block in blocks if block.kind != "actuator"}
-    readers: dict[str, BlockSpec] = {}
-    for signal in signals:
-        pending = [signal]
-        while pending:
-            name = pending.pop()
-            block = _owner(known, name)
-            if block is None:
-                problem = f"{follower.text}: unknown signal {name!r}{did_you_mean(name, known)}"
-                raise SceneError(follower.where, problem)
-            if block.name in readers:
-                continue
-            _refuse_state(block, follower, signal)
-            readers[block.name] = block
-            pending += block.inputs
-    return [block for block in blocks if block.name in readers]
-
-
-def _owner(known: dict[str, BlockSpec], name: str) -> BlockSpec | None:
-    base = re.sub(r"\[\d+\]$", "", name)
-    while base and base not in known:
-        base = base.rpartition(".")[0]
-    return known.get(base)
-
-
-def _refuse_state(block: BlockSpec, follower: _Follower, signal: str) -> None:
-    label = f"{block.kind} {block.name!r}"
-    if block.kind == "sensor":
-        raise _depends(follower, signal, f"{label}, which measures the state")
-    if block.period is not None:
-        raise _depends(follower, signal, f"{label}, which is sampled and has no acceleration")
-    if block.kind == "signal" and block.type == _INPUT:
-        raise _depends(
-            follower, signal, f"{label}, which is given from outside without its acceleration"
-        )
-    if block.kind == "controller" and _has_states(block):
-        raise _depends(follower, signal, f"{label}, which has states")
-
-
-_INPUT = "input"
-
-
-def _has_states(block: BlockSpec) -> bool:
-    from pysim.elements.block import find_block  # noqa: PLC0415, plugins load when first used
-
-    plugin: Any = find_block(block.kind, block.type)
-    return bool(getattr(plugin, "states", ()) or getattr(plugin, "memory", ()))
-
-
-def _depends(follower: _Follower, signal: str, on: str) -> SceneError:
-    what = "motion" if follower.kind == "joint" else "signal"
-    problem = f"{follower.text}: its {what} {signal!r} depends on {on}; a prescribed motion is a function of time"
-    remedy = "write a source such as spline, waypoints or sine, or follow it by an [[actuator]] such as position_servo"
-    return SceneError(follower.where, f"{problem}: {remedy}")
-
-
-# ------------------------------------------------------------------------------------------ start and smoothness
-
-
-def _started(motions: Sequence[_Motion], courses: Sequence[_Course], state: State) -> State:
+def _started(motions: Sequence[_Motion], courses: Sequence[Course], state: State) -> State:
     """Return the start with the values and rates of the motions at t = 0.
 
     Raises:
@@ -388,62 +261,3 @@ def _started(motions: Sequence[_Motion], courses: Sequence[_Course], state: Stat
                 raise SceneError(motion.joint.where, f"{problem}; remove {name} from its start")
         q[motion.q], v[motion.v] = s, rate
     return State(q, v, state.loop_q)
-
-
-def _refuse_jumps(courses: Sequence[_Course], duration: float) -> None:
-    """Reject motions that are not finite, or whose value or rate jumps within the run.
-
-    A jump is what the integral of the derivative does not explain in an interval, however short it is.
-
-    Raises:
-        SceneError: the error gives the time of the jump.
-    """
-    times = np.linspace(0, duration, 2 * _SAMPLES + 1)
-    for course in courses:
-        values = course.at(times)
-        if not np.isfinite(values).all():
-            lost = times[~np.isfinite(values).all(axis=0)][0]
-            problem = f"{course.label} or a derivative of it is NaN or infinite at t = {lost:g} s"
-            raise SceneError(course.where, f"{problem}; give it a value in the whole run")
-        for order in (0, 1):
-            size = np.abs(values[order]).max()
-            found = _jump(course, order, times, values[order : order + 2])
-            if found is not None and abs(found[1]) > _SAME * size:
-                raise _jumps(course, order, *found)
-
-
-def _jump(course: _Course, order: int, times: Array, values: Array) -> tuple[float, float] | None:
-    """Return the time and size of the largest jump of a motion's derivative of an order; None without one."""
-    first = None
-    for _ in range(_ROUNDS):
-        left = _unexplained(times, *values)
-        at = int(np.abs(left).argmax())
-        first = abs(left[at]) if first is None else first
-        if abs(left[at]) <= 0.5 * first or first == 0:
-            return None
-        begin, end = times[2 * at], times[2 * at + 2]
-        if end - begin <= 1e-12 * max(1.0, abs(end)):
-            break
-        times = np.linspace(begin, end, 2 * _PARTS + 1)
-        values = course.at(times)[order : order + 2]
-    return float(end), float(left[at])
-
-
-def _unexplained(times: Array, f: Array, rate: Array) -> Array:
-    """Return Δf − ∫ḟ dt of intervals (n,), each with its middle among the times (2 n + 1,), by Simpson's rule."""
-    h = times[2::2] - times[:-2:2]
-    return f[2::2] - f[:-2:2] - h / 6 * (rate[:-2:2] + 4 * rate[1::2] + rate[2::2])
-
-
-def _jumps(course: _Course, order: int, t: float, size: float) -> SceneError:
-    unit = course.units[order]
-    if order == 0:
-        problem = (
-            f"{course.label} jumps by {size:.4g} [{unit}] at t = {t:.6g} s, which no motion follows"
-        )
-        remedy = "use a signal without jumps, such as spline or waypoints"
-    else:
-        problem = f"{course.label} has a rate that jumps by {size:.4g} [{unit}] at t = {t:.6g} s, where its "
-        problem += "acceleration does not exist"
-        remedy = 'interpolate it smoothly: type = "spline", interpolation = "natural", or waypoints'
-    return SceneError(course.where, f"{problem}; {remedy}")
