@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JointSpec,
         KeyframeSpec,
         LoopSpec,
+        ModelSpec,
         RodSpec,
     )
 
@@ -54,6 +55,37 @@ class Parts(NamedTuple):
     steps: tuple[FileStep, ...] = ()
     rods: tuple[RodSpec, ...] = ()
     contacts: ContactsSpec | None = None
+
+
+def joined(first: Parts, second: Parts) -> Parts:
+    """Return the parts of both."""
+    lists: tuple[Any, ...] = tuple(a + b for a, b in zip(first[:-1], second[:-1], strict=True))
+    a, b = first.contacts, second.contacts
+    if a is not None and b is not None:
+        a = replace(
+            a,
+            materials={**a.materials, **b.materials},
+            grounds=a.grounds + b.grounds,
+            pairs=a.pairs + b.pairs,
+            excluded=a.excluded + b.excluded,
+        )
+    return Parts._make((*lists, a or b))
+
+
+def parts_of(spec: ModelSpec) -> Parts:
+    """Return the parts of a mechanism, without its contacts and blocks."""
+    return Parts(
+        spec.bodies,
+        spec.joints,
+        spec.frames,
+        spec.loops,
+        spec.couplings,
+        spec.forces,
+        motions=spec.motions,
+        rods=spec.rods,
+        keyframes=spec.keyframes,
+        steps=spec.steps,
+    )
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,11 @@ from pysim.trajectory.contacts import ContactPoints
 from pysim.trajectory.drawing import to_dxf
 from pysim.trajectory.events import Events
 from pysim.trajectory.from_states import trajectory_of_model
+from pysim.trajectory.header import TrajectoryHeader
 from pysim.trajectory.instants import Instants, at
 from pysim.trajectory.labelled import to_xarray
 from pysim.trajectory.reader import load_trajectory
-from pysim.trajectory.record import Trajectory, TrajectoryHeader
+from pysim.trajectory.record import Trajectory
 from pysim.trajectory.trajectory_html import trajectory_html
 from pysim.trajectory.trajectory_table import to_csv, to_pandas
 from pysim.trajectory.visuals import header_visuals

@@ -13,7 +13,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     import h5py
 
-    from pysim.trajectory.record import TrajectoryHeader
+    from pysim.trajectory.header import TrajectoryHeader
 
 GROUP = "events"
 CHUNK = 64  # events

@@ -11,6 +11,7 @@ import numpy as np
 from pysim.errors import TrajectoryError
 from pysim.trajectory.contacts import read_points
 from pysim.trajectory.events import read_events
+from pysim.trajectory.header import FINITE, valid_rows
 from pysim.trajectory.header_file import FORMAT, FORMAT_VERSION, read_header
 from pysim.trajectory.parts import (
     flag,
@@ -20,7 +21,7 @@ from pysim.trajectory.parts import (
     text_attribute,
     whole_number,
 )
-from pysim.trajectory.record import FINITE, StoredRun, Trajectory, trajectory_of, valid_rows
+from pysim.trajectory.record import StoredRun, Trajectory, trajectory_of
 from pysim.trajectory.stored_rows import StoredFile, StoredRows, by_blocks
 from pysim.typing import Array
 

@@ -19,7 +19,8 @@ from pysim.algorithms import elastic_energy, forward_kinematics, kinetic_energy,
 from pysim.errors import TrajectoryError
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory.connections import connections_of, is_imported
-from pysim.trajectory.record import Trajectory, TrajectoryHeader
+from pysim.trajectory.header import TrajectoryHeader
+from pysim.trajectory.record import Trajectory
 from pysim.trajectory.visuals import header_visuals
 from pysim.typing import Array
 

@@ -9,6 +9,13 @@ import numpy as np
 
 from pysim.trajectory.contacts import GROUP as POINTS, create_points
 from pysim.trajectory.events import GROUP, create_events
+from pysim.trajectory.header import (
+    COUPLING_FORCES,
+    ELEMENTS,
+    LOOP_WRENCHES,
+    SIGNALS,
+    TrajectoryHeader,
+)
 from pysim.trajectory.parts import (
     create_rows,
     dataset,
@@ -23,13 +30,6 @@ from pysim.trajectory.parts import (
     texts,
     write_attribute,
     write_texts,
-)
-from pysim.trajectory.record import (
-    COUPLING_FORCES,
-    ELEMENTS,
-    LOOP_WRENCHES,
-    SIGNALS,
-    TrajectoryHeader,
 )
 
 if TYPE_CHECKING:

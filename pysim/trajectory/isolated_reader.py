@@ -21,9 +21,10 @@ from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
 from pysim.trajectory.file_content import read_content, read_run
 from pysim.trajectory.file_errors import damaged, reported
+from pysim.trajectory.header import TrajectoryHeader
 from pysim.trajectory.limited_child import limited, output_of_child, unreadable
 from pysim.trajectory.parts import TOO_LARGE
-from pysim.trajectory.record import StoredRun, Trajectory, TrajectoryHeader, trajectory_of
+from pysim.trajectory.record import StoredRun, Trajectory, trajectory_of
 from pysim.typing import Array
 
 if TYPE_CHECKING:

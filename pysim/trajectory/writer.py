@@ -21,6 +21,7 @@ from pysim.trajectory.checkpoint import remove_checkpoints, write_checkpoint, wr
 from pysim.trajectory.contacts import ContactPoints, append_points, joined_points
 from pysim.trajectory.events import Events, append_events, joined
 from pysim.trajectory.file_errors import failure
+from pysim.trajectory.header import FINITE, valid_rows
 from pysim.trajectory.header_file import write_header
 from pysim.trajectory.output_file import (
     check_output,
@@ -33,7 +34,6 @@ from pysim.trajectory.output_file import (
 )
 from pysim.trajectory.page_file import PageFile
 from pysim.trajectory.parts import write_attribute
-from pysim.trajectory.record import FINITE, valid_rows
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     import h5py
     from numpy.typing import ArrayLike
 
-    from pysim.trajectory.record import Trajectory, TrajectoryHeader
+    from pysim.trajectory.header import TrajectoryHeader
+    from pysim.trajectory.record import Trajectory
 
 LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time

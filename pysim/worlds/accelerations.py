@@ -11,7 +11,7 @@ from pysim.algorithms import aba, forward_kinematics
 from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
 from pysim.scene.tree import WORLD
-from pysim.trajectory.record import MOST_PAIRS
+from pysim.trajectory.header import MOST_PAIRS
 from pysim.typing import Array
 from pysim.worlds.contact_report import contact_wrenches, pair_sums
 

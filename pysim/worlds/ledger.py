@@ -17,7 +17,7 @@ from pysim.contact.compiler import engine_contacts
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.mechanism.signal_compiler import compile_signals, with_signals
-from pysim.trajectory.record import MOST_PAIRS
+from pysim.trajectory.header import MOST_PAIRS
 from pysim.typing import Array
 
 if TYPE_CHECKING:

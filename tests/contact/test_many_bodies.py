@@ -233,7 +233,7 @@ def test_too_many_pairs_share_one_item_of_work(
     each = pysim.simulate(scene)
     assert scene.contacts is not None
     assert len(scene.contacts.pairs) == 10
-    for name in ("trajectory.record", "worlds.accelerations", "worlds.ledger"):
+    for name in ("trajectory.header", "worlds.accelerations", "worlds.ledger"):
         monkeypatch.setattr(f"pysim.{name}.MOST_PAIRS", 9)
     pysim.simulate(scene, tmp_path / "run.h5")
     found = pysim.load_trajectory(tmp_path / "run.h5")

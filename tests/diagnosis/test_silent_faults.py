@@ -16,7 +16,7 @@ import pysim
 from pysim import _engine
 from pysim.diagnosis.silent_faults import silent_faults
 from pysim.trajectory.contacts import contact_points
-from pysim.trajectory.record import PAIR_IMPULSES
+from pysim.trajectory.header import PAIR_IMPULSES
 from tests.scene_runs import load_own_scene
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.scene.attachment import Parts, on_bodies
+from pysim.scene.attachment import Parts, joined, on_bodies
 from pysim.scene.spec import FrameSpec, ModelSpec
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.joints import JointReader, resolve_mimics
-from pysim.scene.toml.models import ModelReader, joined
+from pysim.scene.toml.models import ModelReader
 from pysim.scene.toml.names import check_names, names_by_kind
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.records.references import check_references

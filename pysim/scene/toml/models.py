@@ -5,9 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pysim.errors import PysimError, PysimWarning, SceneError, did_you_mean
 from pysim.joints import find_joint
@@ -18,15 +16,21 @@ from pysim.scene.actuator_commands import (
     with_value,
     without_actuators,
 )
-from pysim.scene.attachment import Attachment, Parts
+from pysim.scene.attachment import Attachment, Parts, joined, parts_of
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
-from pysim.scene.spec import CollisionSpec, DecompositionSpec
 from pysim.scene.stop_defaults import without_default_stops
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
 from pysim.scene.toml.joints import given_start
+from pysim.scene.toml.model_changes import (
+    in_convex_parts,
+    of_robot,
+    painted,
+    shapes_for_contact,
+    without_excluded,
+)
 from pysim.scene.toml.plausibility import check_start
 from pysim.scene.toml.source import MOST_TABLES
 from pysim.scene.tree import WORLD
@@ -71,7 +75,7 @@ class ModelReader:
         if not table.sensors:
             kept = tuple(block for block in parts.blocks if block.kind != "sensor")
             parts = parts._replace(blocks=kept)
-        joints = {j.name: _without(without_default_stops(j), table) for j in spec.joints}
+        joints = {j.name: without_excluded(without_default_stops(j), table) for j in spec.joints}
         self._replace_passive(joints, table, path)
         parts = parts._replace(blocks=self._keyframe(spec, joints, parts.blocks, table, path))
         self._start(joints, table, path)
@@ -187,7 +191,7 @@ class ModelReader:
                 self.problems.add((*path, "file"), error.problem)
                 return None
             spec = found().read(file, options)
-            bodies = tuple(_of_robot(body, table.file, spec.self_collision) for body in spec.bodies)
+            bodies = tuple(of_robot(body, table.file, spec.self_collision) for body in spec.bodies)
             self.imported[file, options] = replace(spec, bodies=bodies)
         spec = self.imported[file, options]
         return spec, parts_of(spec)._replace(contacts=spec.contacts, blocks=spec.blocks)
@@ -274,7 +278,7 @@ class ModelReader:
             self._knows(name, names, "body", (*path, "body", name))
         looks = [(body, table.body.get(body.name)) for body in bodies]
         return [
-            self._weighed(_painted(body, look), look, (*path, "body", body.name))
+            self._weighed(painted(body, look), look, (*path, "body", body.name))
             for body, look in looks
         ]
 
@@ -287,7 +291,7 @@ class ModelReader:
         if chosen == "none":
             return [replace(body, collisions=()) for body in bodies]
         if contacts is None:
-            bodies = [replace(body, collisions=_shapes_for_contact(body)) for body in bodies]
+            bodies = [replace(body, collisions=shapes_for_contact(body)) for body in bodies]
         if isinstance(chosen, str):
             return bodies
         colliding = {body.name: bool(body.collisions) for body in bodies}
@@ -318,7 +322,7 @@ class ModelReader:
             problem = "no mesh of the file collides; remove it"
             self.problems.add((*path, "decompose"), problem, of_key=True)
         names = [name for name in meshes if table.decompose is True or name in chosen]
-        return [_in_parts(body) if body.name in names else body for body in bodies]
+        return [in_convex_parts(body) if body.name in names else body for body in bodies]
 
     def _touching_themselves(
         self, bodies: list[BodySpec], spec: ModelSpec, table: Model, path: Steps
@@ -329,7 +333,7 @@ class ModelReader:
             problem = "no link of the file collides; remove it"
             self.problems.add((*path, "self_collision"), problem, of_key=True)
         stated = spec.self_collision if stated is None else stated
-        return [_of_robot(body, table.file, stated) for body in bodies]
+        return [of_robot(body, table.file, stated) for body in bodies]
 
     def _contacts(
         self, contacts: ContactsSpec | None, table: Model, path: Steps
@@ -371,87 +375,5 @@ def prefixes(table: Model) -> list[str]:
     return [f"{table.name}/" if table.name else ""]
 
 
-def joined(first: Parts, second: Parts) -> Parts:
-    """Return the parts of both."""
-    lists: tuple[Any, ...] = tuple(a + b for a, b in zip(first[:-1], second[:-1], strict=True))
-    a, b = first.contacts, second.contacts
-    if a is not None and b is not None:
-        a = replace(
-            a,
-            materials={**a.materials, **b.materials},
-            grounds=a.grounds + b.grounds,
-            pairs=a.pairs + b.pairs,
-            excluded=a.excluded + b.excluded,
-        )
-    return Parts._make((*lists, a or b))
-
-
-def parts_of(spec: ModelSpec) -> Parts:
-    """Return the parts of a mechanism, without its contacts and blocks."""
-    return Parts(
-        spec.bodies,
-        spec.joints,
-        spec.frames,
-        spec.loops,
-        spec.couplings,
-        spec.forces,
-        motions=spec.motions,
-        rods=spec.rods,
-        keyframes=spec.keyframes,
-        steps=spec.steps,
-    )
-
-
 def _is_scene(table: Model) -> bool:
     return table.file.lower().endswith(SUFFIXES)
-
-
-def _shapes_for_contact(body: BodySpec) -> tuple[CollisionSpec, ...]:
-    """Return the shapes of a file's link that are made for contact; meshes stand for their convex hulls."""
-    return tuple(
-        CollisionSpec(geometry.shape, geometry.pose, convex=True, where=body.where)
-        for geometry in body.geometries
-        if geometry.role == "collision"
-    )
-
-
-def _of_robot(body: BodySpec, file: str, stated: bool | None) -> BodySpec:
-    """Return a body whose shapes for contact are of a robot's file, which may state that its links touch."""
-    if all((own.robot, own.self_collision) == (file, stated) for own in body.collisions):
-        return body
-    found = (replace(own, robot=file, self_collision=stated) for own in body.collisions)
-    return replace(body, collisions=tuple(found))
-
-
-def _in_parts(body: BodySpec) -> BodySpec:
-    """Return a body whose meshes collide as convex parts."""
-    parts = DecompositionSpec()
-    collisions = tuple(
-        replace(own, convex=False, decomposition=parts) if own.shape.kind == "mesh" else own
-        for own in body.collisions
-    )
-    return replace(body, collisions=collisions)
-
-
-def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:
-    if look is None or look.color is None:
-        return body
-    return replace(body, geometries=tuple(replace(g, color=look.color) for g in body.geometries))
-
-
-def _without(joint: JointSpec, table: Model) -> JointSpec:
-    """Remove the parts of the file that the table excludes."""
-    zeros = np.zeros_like(joint.damping)
-    if not table.limits:
-        joint = replace(
-            joint,
-            lower=np.full_like(zeros, -np.inf),
-            upper=np.full_like(zeros, np.inf),
-            stop_stiffness=zeros,
-            stop_damping=zeros,
-        )
-    if not table.damping:
-        joint = replace(joint, damping=zeros)
-    if not table.enforce_limits:
-        joint = replace(joint, enforce_limits=False)
-    return joint if table.friction else replace(joint, friction=zeros)
