@@ -20,7 +20,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.cli.checks.command import actuator_text
+from pysim.cli.checks.scene_content import actuator_text
 from pysim.cli.messages import print_line, warnings_as_lines
 from pysim.cli.progress import state_of
 from pysim.cli.show import state_of_movie

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import SceneSpec
     from pysim.worlds.loading import Scene
-    from pysim.worlds.parameters.parameter_paths import Parameter
+    from pysim.worlds.parameters.parameter import Parameter
 
 ELEMENTS = ("signal", "sensor", "controller", "actuator", "force")
 _CHECK_DISTANCE = 1e-3  # relative distance of the values with which recipes are checked

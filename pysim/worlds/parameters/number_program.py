@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pysim._engine import Program
     from pysim.typing import Array
-    from pysim.worlds.parameters.parameter_paths import Parameter
+    from pysim.worlds.parameters.parameter import Parameter
     from pysim.worlds.parameters.varied_scene import VariedScene
 
 

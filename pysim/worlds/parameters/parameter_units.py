@@ -13,7 +13,7 @@ from pysim.plugins.bounds import bounded_fields
 if TYPE_CHECKING:
     from pysim.typing import Array
     from pysim.worlds.loading import Scene
-    from pysim.worlds.parameters.parameter_paths import Parameter
+    from pysim.worlds.parameters.parameter import Parameter
 
 _ENDS = {
     "gravity": ("x", "y", "z"),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ContactsSpec, SceneSpec
     from pysim.worlds.loading import Scene
-    from pysim.worlds.parameters.parameter_paths import Parameter
+    from pysim.worlds.parameters.parameter import Parameter
 
 _LAW = [k for k, name in enumerate(NUMBERS) if name != "exponent"]  # worlds share that
 

@@ -22,6 +22,7 @@ from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
 from pysim.worlds.parameters.element_fields import check_field
 from pysim.worlds.parameters.number_program import number_program
+from pysim.worlds.parameters.parameter_block import ParameterBlock
 from pysim.worlds.parameters.parameter_paths import ParameterPaths
 from pysim.worlds.parameters.varied_numbers import digest_of, numbers_of
 from pysim.worlds.parameters.varied_scene import VariedScene
@@ -34,65 +35,12 @@ if TYPE_CHECKING:
     from pysim.mechanism.model_numbers import ModelNumbers
     from pysim.worlds.loading import Scene
     from pysim.worlds.parameters.number_program import NumberProgram
-    from pysim.worlds.parameters.parameter_paths import Parameter
+    from pysim.worlds.parameters.parameter import Parameter
     from pysim.worlds.world_records import WorldRecords
 
 
 _ROWS = 64  # of a block
 _SCENE = ""  # in place of the name of a parameter, for the digest of the scene of a list
-
-
-class _Block:
-    """Memory of the numbers of several parameters, in which what was written is found at once."""
-
-    def __init__(self, rows: int, count: int) -> None:
-        self._now, self._seen = np.zeros((2, rows, count))
-        self._differs = np.zeros((rows, count), bool)
-        self._names: list[str] = []  # of every row in use
-        self._low, self._high = np.zeros((2, rows, 1))  # bounds of what was found to be valid
-
-    def has_room(self, size: int) -> bool:
-        """Return whether a parameter of `size` numbers fits."""
-        return len(self._names) + size <= len(self._now)
-
-    def add(self, name: str, start: Array) -> tuple[slice, Array, Array]:
-        """Return the rows of a parameter, its values (n, size), and those that were taken over.
-
-        `start` (size,) or (n, size) are those of the scene or of each world's.
-        """
-        rows = slice(len(self._names), len(self._names) + start.shape[-1])
-        self._now[rows] = self._seen[rows] = start[:, None] if start.ndim == 1 else start.T
-        self._names += [name] * start.shape[-1]
-        return rows, self._now[rows].T, self._seen[rows].T
-
-    def written_worlds(self) -> NDArray[np.bool_]:
-        """Return the worlds (n,) that were written."""
-        used = len(self._names)
-        differs = np.not_equal(self._now[:used], self._seen[:used], out=self._differs[:used])
-        return np.asarray(differs.any(axis=0))
-
-    def written_names(self, worlds: NDArray[np.intp]) -> list[str]:
-        """Return the names of the parameters that were written in worlds."""
-        rows = self._differs[: len(self._names), worlds].any(axis=1)
-        return list(dict.fromkeys(self._names[k] for k in np.flatnonzero(rows).tolist()))
-
-    def of(self, worlds: NDArray[np.intp]) -> Array:
-        """Return the numbers (rows, k) of worlds."""
-        return self._now[: len(self._names), worlds]
-
-    def note_numbers(self, worlds: NDArray[np.intp], numbers: Array) -> None:
-        """Take over numbers (rows, k) of worlds."""
-        self._seen[: len(numbers), worlds] = numbers
-
-    def allow(self, rows: slice, low: Array, high: Array) -> None:
-        """Set the bounds (size,) of what is valid without a check."""
-        self._low[rows, 0], self._high[rows, 0] = low, high
-
-    def are_allowed(self, numbers: Array) -> bool:
-        """Return whether numbers (rows, k) are within their bounds."""
-        used = len(numbers)
-        inside = (numbers >= self._low[:used]) & (numbers <= self._high[:used])
-        return bool(inside.all())
 
 
 class WorldParameters(Mapping[str, Any]):
@@ -107,11 +55,11 @@ class WorldParameters(Mapping[str, Any]):
         self._records, self._is_single = records, is_single
         self._paths = ParameterPaths(records.scene)
         self._scene = VariedScene(records.scene, records.is_convex)
-        self._blocks: list[_Block] = []
+        self._blocks: list[ParameterBlock] = []
         self._values: dict[str, Array] = {}  # (n, size) by the parameter's name, in rows of blocks
         self._seen: dict[str, Array] = {}
         self._shown: dict[str, Array] = {}  # as users see them, by path
-        self._rows: dict[str, tuple[_Block, slice]] = {}  # their places
+        self._rows: dict[str, tuple[ParameterBlock, slice]] = {}  # their places
         self._known: dict[str, Parameter] = {}
         self._elements: set[str] = set()  # whose fields no program has as its numbers yet
         self._rejected: set[str] = set()  # fields that Python computes with
@@ -158,7 +106,7 @@ class WorldParameters(Mapping[str, Any]):
             self._known[name] = parameter
             size = len(parameter.start)
             if not self._blocks or not self._blocks[-1].has_room(size):
-                self._blocks.append(_Block(max(_ROWS, size), self._records.count))
+                self._blocks.append(ParameterBlock(max(_ROWS, size), self._records.count))
             block = self._blocks[-1]
             rows, self._values[name], self._seen[name] = block.add(name, self._starts(parameter))
             self._rows[name] = block, rows
@@ -208,7 +156,7 @@ class WorldParameters(Mapping[str, Any]):
 
     def _accept(self, written: list[str], worlds: NDArray[np.intp]) -> None:
         parts = [block.of(worlds) for block in self._blocks]
-        if not all(map(_Block.are_allowed, self._blocks, parts)):
+        if not all(map(ParameterBlock.are_allowed, self._blocks, parts)):
             for name in written:
                 self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
