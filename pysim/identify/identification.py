@@ -156,16 +156,7 @@ def _identified(
         triangles = _compressed_closed(unknowns, samples, base, motions, folds)
     else:
         triangles = _compressed(unknowns, samples, base, using, interval, folds)
-    names = equation_names(unknowns.model, using)
-    if using != "momentum" and is_homogeneous(unknowns, triangles):
-        triangles = with_kinetic_energy(unknowns, samples, triangles)
-        names = (*names, KINETIC_ENERGY)
-        notes.append(NOTE)
-    if using == "momentum" and triangles.equations > len(names):
-        names = (*names, "mass of all [kg]")
-        notes.append(
-            "no external force acts on the base: momentum determines mass ratios only, scaled by the model's total mass"
-        )
+    triangles, names = _with_scale(unknowns, samples, triangles, using, notes)
     if not identifiable_part(base, triangles.weighted(np.ones(triangles.equations))[0])[1]:
         problem = f"the motion identifies none of the {len(base)} base parameters"
         raise IdentificationError(samples.source, f"{problem}; record one that moves every joint")
@@ -199,6 +190,23 @@ def _identified(
         cross_validation=_cross_validation(triangles, noise, believed, solution),
         notes=tuple(notes),
     )
+
+
+def _with_scale(
+    unknowns: Unknowns, samples: Samples, triangles: Triangles, using: str, notes: list[str]
+) -> tuple[Triangles, tuple[str, ...]]:
+    """Return the equations with one that sets the scale of all masses if none does, and the names of all."""
+    names = equation_names(unknowns.model, using)
+    if using != "momentum" and is_homogeneous(unknowns, triangles):
+        triangles = with_kinetic_energy(unknowns, samples, triangles)
+        names = (*names, KINETIC_ENERGY)
+        notes.append(NOTE)
+    if using == "momentum" and triangles.equations > len(names):
+        names = (*names, "mass of all [kg]")
+        notes.append(
+            "no external force acts on the base: momentum determines mass ratios only, scaled by the model's total mass"
+        )
+    return triangles, names
 
 
 def _compressed(

@@ -59,10 +59,7 @@ def model_rollout(
     """Return q and v of the worlds of models, as `pysim.rollout` does, whose arguments these are."""
     integrator = "rk4" if integrator is None else scheme_name(integrator)
     every = 1 if every is None else every
-    if not hasattr(model, "__iter__"):
-        _engine.check_model(model)
-    models: list[Any] = [model] if isinstance(model, _engine.Model) else list(model)
-    _check_alike(models)
+    models = _list_of(model)
     _check_scheme(models, integrator)
     q0, v0 = (real_array(required(x, name), name) for x, name in ((q0, "q0"), (v0, "v0")))
     forces = None if controls is None else real_array(controls, "controls")
@@ -102,6 +99,15 @@ def model_rollout(
     if v.dtype == np.float64 and v.size and steps and not find_integrator(integrator).contacts:
         _monitor(models, integrator, step, radius, t, q, v, forces)
     return q, v
+
+
+def _list_of(model: Any) -> list[Any]:  # noqa: ANN401, a model or a sequence of models
+    """Return the models, which differ in numbers alone."""
+    if not hasattr(model, "__iter__"):
+        _engine.check_model(model)
+    models: list[Any] = [model] if isinstance(model, _engine.Model) else list(model)
+    _check_alike(models)
+    return models
 
 
 def _of_models(

@@ -173,15 +173,7 @@ def rollout(
             checked_on_failure(on_failure),
         )
         return scene_rollout(model, request)
-    for name, value in (
-        ("signals", names or None),
-        ("state", state),
-        ("contacts", contacts or None),
-        ("worlds", worlds),
-    ):
-        if value is not None:
-            problem = "applies to scenes only; pass the scene instead of its model"
-            raise SimulationError(name, problem)
+    _check_of_models(names or None, state, contacts or None, worlds)
     return model_rollout(
         model,
         q0,
@@ -210,6 +202,15 @@ def _are_scenes(model: object) -> bool:
             problem = f"must be a pysim.Scene as scene[0], got {type(scene).__name__}"
             raise SimulationError(f"scene[{k}]", f"{problem}; give what pysim.load_scene returns")
     return True
+
+
+def _check_of_models(signals: object, state: object, contacts: object, worlds: object) -> None:
+    """Reject arguments that belong to rollouts of scenes."""
+    given = {"signals": signals, "state": state, "contacts": contacts, "worlds": worlds}
+    for name, value in given.items():
+        if value is not None:
+            problem = "applies to scenes only; pass the scene instead of its model"
+            raise SimulationError(name, problem)
 
 
 def _check_of_scenes(loop_q: object, out: object) -> None:

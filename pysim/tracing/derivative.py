@@ -68,7 +68,7 @@ class Derivative:
         d = [self._known[a] for a in node.args]
         if d.count(self.zero) == len(d):
             return self.zero
-        args, const = node.args, tape.const
+        args = node.args
         match node.op:
             case "add" | "sub":
                 return n(node.op, *d)
@@ -78,30 +78,10 @@ class Derivative:
                 return n("add", n("mul", d[0], args[1]), n("mul", args[0], d[1]))
             case "div":
                 return n("div", n("sub", d[0], n("mul", index, d[1])), args[1])
-            case "sqrt":
-                return self._limited(n("div", d[0], n("mul", const(2), index)), d[0], args)
-            case "sin":
-                return n("mul", n("cos", args[0]), d[0])
-            case "cos":
-                return n("neg", n("mul", n("sin", args[0]), d[0]))
-            case "tan":
-                return n("mul", n("add", const(1), n("mul", index, index)), d[0])
-            case "asin" | "acos":
-                root = n("sqrt", n("sub", const(1), n("mul", args[0], args[0])))
-                slope = n("div", d[0], root)
-                return slope if node.op == "asin" else n("neg", slope)
-            case "atan":
-                return n("div", d[0], n("add", const(1), n("mul", args[0], args[0])))
             case "atan2":
                 y, x = args
                 square = n("add", n("mul", x, x), n("mul", y, y))
                 return n("div", n("sub", n("mul", x, d[0]), n("mul", y, d[1])), square)
-            case "exp":
-                return n("mul", index, d[0])
-            case "log":
-                return n("div", d[0], args[0])
-            case "tanh":
-                return n("mul", n("sub", const(1), n("mul", index, index)), d[0])
             case "pow":
                 return self._power(index, args, d)
             case "abs":
@@ -119,8 +99,36 @@ class Derivative:
                 return n("dot", *d, data=node.data)
             case "solve":
                 return self._root(index, args, d[1])
+            case "sqrt" | "sin" | "cos" | "tan" | "asin" | "acos" | "atan" | "exp" | "log" | "tanh":
+                return self._of_function(node.op, index, args[0], d[0])
         # comparisons, signs, segments and table look-ups are constant between jumps
         return self.zero
+
+    def _of_function(self, op: str, index: int, x: int, rate: int) -> int:
+        """Return the derivative of an elementary function of x, whose value is at `index`."""
+        n, const = self.tape.node, self.tape.const
+        match op:
+            case "sqrt":
+                return self._limited(n("div", rate, n("mul", const(2), index)), rate, (x,))
+            case "sin":
+                return n("mul", n("cos", x), rate)
+            case "cos":
+                return n("neg", n("mul", n("sin", x), rate))
+            case "tan":
+                return n("mul", n("add", const(1), n("mul", index, index)), rate)
+            case "asin" | "acos":
+                root = n("sqrt", n("sub", const(1), n("mul", x, x)))
+                slope = n("div", rate, root)
+                return slope if op == "asin" else n("neg", slope)
+            case "atan":
+                return n("div", rate, n("add", const(1), n("mul", x, x)))
+            case "exp":
+                return n("mul", index, rate)
+            case "log":
+                return n("div", rate, x)
+            case "tanh":
+                return n("mul", n("sub", const(1), n("mul", index, index)), rate)
+        raise AssertionError(op)
 
     def _limited(self, derivative: int, rate: int, operands: tuple[int, ...]) -> int:
         """Return a derivative that is a multiple of a rate; if limits are wanted, 0 where the rate is 0."""

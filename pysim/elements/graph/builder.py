@@ -220,24 +220,12 @@ class GraphBuilder:
         blocks = [*begins, *sampled.blocks(MOST_SAMPLED - len(begins))]
         forces = self.forces.on_coordinates()
         efforts = self.forces.on_ports(self.driven)
-        coupled = [*forces.values(), *efforts, *rates]
-        readings_of.check_stages(coupled)
+        readings_of.check_stages([*forces.values(), *efforts, *rates])
         readings, recorded = readings_of.recorded()
         exerted = readings_of.exerted(readings)
         work = self._work_terms(readings)
-        slopes = self._slopes(forces, efforts, coupled) if known is None else _slopes_of(known)
-        description = SignalsDescription(
-            states=self._states,
-            held=len(self.places.start) - self._states,
-            forces=self._program_of_forces(coupled, [node for _, node in work]),
-            readings=self.symbols.program(readings, name="readings") if readings else None,
-            coordinates=list(forces),
-            ports=list(self.ports),
-            driven=self.driven,
-            blocks=self._block_programs(blocks) if known is None else known.description.blocks,
-            integrals=len(work),
-            **slopes,
-        )
+        powers = [node for _, node in work]
+        description = self._description(known, blocks, readings, forces, efforts, rates, powers)
         order = [block for block, _, _ in blocks[len(begins) :]]
         start = [*self.places.start, *([0.0] * (2 * self._states))]
         compiled = CompiledSignals(
@@ -264,6 +252,32 @@ class GraphBuilder:
         if known is None:
             return compiled
         return replace(compiled, **{name: getattr(known, name) for name in _OF_BLOCKS})
+
+    def _description(
+        self,
+        known: CompiledSignals | None,
+        blocks: Sequence[StoredNodes],
+        readings: Sequence[int],
+        forces: Mapping[int, int],
+        efforts: Sequence[int],
+        rates: Sequence[int],
+        powers: Sequence[int],
+    ) -> SignalsDescription:
+        """Return the engine's description of the graph, whose slopes and blocks are those of a known one if given."""
+        coupled = [*forces.values(), *efforts, *rates]
+        slopes = self._slopes(forces, efforts, coupled) if known is None else _slopes_of(known)
+        return SignalsDescription(
+            states=self._states,
+            held=len(self.places.start) - self._states,
+            forces=self._program_of_forces(coupled, powers),
+            readings=self.symbols.program(readings, name="readings") if readings else None,
+            coordinates=list(forces),
+            ports=list(self.ports),
+            driven=self.driven,
+            blocks=self._block_programs(blocks) if known is None else known.description.blocks,
+            integrals=len(powers),
+            **slopes,
+        )
 
     def _program_of_forces(
         self, coupled: Sequence[int], powers: Sequence[int]

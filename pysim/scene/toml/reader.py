@@ -20,7 +20,6 @@ from pysim.scene.drive_loads import drive_loads
 from pysim.scene.importer import scene_text
 from pysim.scene.packages import allowed_folders, is_shared
 from pysim.scene.spec import (
-    ActuatorSpec,
     EventSpec,
     FrameSpec,
     ModelSpec,
@@ -37,8 +36,8 @@ from pysim.scene.stop_defaults import (
     with_stops,
 )
 from pysim.scene.stop_forces import with_stop_forces
+from pysim.scene.toml.actuators import read_actuators
 from pysim.scene.toml.blocks import BlockReader
-from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events, release_forces
 from pysim.scene.toml.includes import (
     INCLUDE,
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import BlockSpec
-    from pysim.scene.toml.records.tables import Actuator, Model as ModelTable
+    from pysim.scene.toml.records.tables import Model as ModelTable
     from pysim.scene.toml.source import Source, Steps
 
 BUILT = "scene"  # place of the tables of a scene made in Python that has no name
@@ -360,18 +359,6 @@ def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> 
     return folders
 
 
-def read_actuators(
-    scene: Scene, model: ModelSpec, parts: Parts, problems: Problems
-) -> tuple[ActuatorSpec, ...]:
-    """Return the prescribed forces of a scene and of the files that it attaches."""
-    actuators = (
-        _read_actuator(table, ("actuator", k), model, problems)
-        for k, table in enumerate(scene.actuator)
-        if table.type is None
-    )
-    return (*actuators, *parts.actuators)
-
-
 def read_blocks(
     scene: Scene,
     model: ModelSpec,
@@ -382,29 +369,6 @@ def read_blocks(
     """Return the signals, sensors, controllers and actuators of a scene and of the files that it attaches."""
     reader = BlockReader(problems, model, package_dirs)
     return (*reader.read(scene, parts.blocks), *parts.blocks)
-
-
-def _read_actuator(
-    table: Actuator, path: Steps, model: ModelSpec, problems: Problems
-) -> ActuatorSpec:
-    """Return the specification of an actuator table; problems are added to `problems`."""
-    assert table.joint is not None  # as its table requires
-    joint = next(joint for joint in model.joints if joint.name == table.joint)
-    name, at = table.name or table.joint, None
-    if joint.mimic is not None:
-        problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; drive that joint"
-        problems.add((*path, "joint"), problem)
-    else:
-        kind = find_joint(joint.type)
-        if kind.nv == 0:
-            problem = f"joint {joint.name!r} is fixed; there is nothing to drive"
-            problems.add((*path, "joint"), problem)
-        else:
-            at = place_of(table.coordinate, kind.v_names, kind.name, path, problems)
-        if at is not None and kind.nv > 1 and table.name is None:
-            name = f"{table.joint}.{kind.v_names[at]}"
-    own = {"name": name, "coordinate": at or 0, "where": problems.source.where(path)}
-    return ActuatorSpec(**{**table.spec_fields(ActuatorSpec), **own})
 
 
 def _render(scene: Scene, problems: Problems) -> RenderSpec:

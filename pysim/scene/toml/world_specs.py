@@ -25,6 +25,7 @@ from pysim.scene.drive_loads import drive_loads, same_loads
 from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import Demand, with_stops
 from pysim.scene.stop_forces import has_dissipation
+from pysim.scene.toml.actuators import read_actuators
 from pysim.scene.toml.bodies import MASS_KEYS, BodyReader, spreads_mass, theta_as_written
 from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.contacts import ContactReader
@@ -39,7 +40,7 @@ from pysim.scene.toml.number_texts import Expressions
 from pysim.scene.toml.overrides import apply_overrides
 from pysim.scene.toml.plausibility import is_plausible
 from pysim.scene.toml.problems import Problems
-from pysim.scene.toml.reader import Reading, read_actuators, read_blocks, read_tables
+from pysim.scene.toml.reader import Reading, read_blocks, read_tables
 from pysim.scene.toml.records.tables import TABLES_OF_SCENE
 from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.world_numbers import GRAVITY, UnlikeWorldError, WorldNumbers

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical_reason
-from pysim.joints import find_joint
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.spec import SceneSpec, may_touch
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
@@ -23,12 +22,12 @@ from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
 from pysim.scene.toml.records.constraint_tables import Force, FrameMotion, Loop
 from pysim.scene.toml.records.contact_tables import Contact, Material
 from pysim.scene.toml.records.event_table import Event
+from pysim.scene.toml.records.joint_tables import joint_table, keyframe_table
 from pysim.scene.toml.records.keys import Pose
 from pysim.scene.toml.records.tables import (
     Actuator,
     Decomposition,
     Frame,
-    Joint,
     Output,
     Render,
     Simulation,
@@ -41,9 +40,6 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from pysim.joints import JointType
     from pysim.scene.conversion_limits import Refusals
     from pysim.scene.spec import (
         BlockSpec,
@@ -52,8 +48,6 @@ if TYPE_CHECKING:
         CouplingSpec,
         ForceSpec,
         GroundSpec,
-        JointSpec,
-        KeyframeSpec,
         ModelSpec,
     )
     from pysim.scene.toml.records.table import Table
@@ -93,14 +87,14 @@ class SpecTables:
         tables["plugins"] = self.plugin_names(spec)
         tables["body"] = [self._body(body) for body in model.bodies]
         self._note_contact_shapes(model)
-        tables["joint"] = [_joint(joint) for joint in model.joints]
+        tables["joint"] = [joint_table(joint) for joint in model.joints]
         tables["loop"] = [Loop.keys_of(loop) for loop in model.loops]
         tables["motion"] = [FrameMotion.keys_of(motion) for motion in model.motions]
         tables["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
         tables["force"] = [self._with_file(Force.keys_of(force), force) for force in model.forces]
         tables["frame"] = [Frame.keys_of(frame) for frame in model.frames]
         tables["keyframes"] = {
-            keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
+            keyframe.name: keyframe_table(keyframe, model) for keyframe in model.keyframes
         }
         for kind in BLOCKS:
             blocks = [block for block in spec.blocks if block.kind == kind]
@@ -326,56 +320,6 @@ class SpecTables:
 def _tidy(value: float) -> float:
     """Return a computed number with 15 digits, whose last one or two are rounding."""
     return float(f"{value:.15g}")
-
-
-def _joint(joint: JointSpec) -> Tables:
-    kind = find_joint(joint.type)
-    table = Joint.keys_of(joint)
-    unused = {"start"}
-    if "axis" not in {key.name for key in kind.keys} or tuple(joint.axis) == (0.0, 0.0, 1.0):
-        unused.add("axis")
-    if not joint.friction.any():
-        unused.add("friction_width")
-    if not joint.stiffness.any() or np.array_equal(joint.rest, kind.neutral):
-        unused.add("rest")
-    table = {key: value for key, value in table.items() if key not in unused}
-    return table if joint.mimic is not None or not kind.nv else table | _start(joint)
-
-
-def _configuration(kind: JointType, q: NDArray[np.float64]) -> Tables:
-    """Return the keys of coordinates; half a turn about x names the order of its quaternion, which is doubted else."""
-    if kind.plugin is None and len(kind.quaternions) == 1:
-        at = kind.quaternions[0]
-        turn = q[at : at + 4].tolist()
-        if abs(turn[0]) == 1:
-            return {"xyz": q[:3].tolist(), "quat_xyzw": turn} if at else {"quat_xyzw": turn}
-    return {"q": q.tolist()}
-
-
-def _start(joint: JointSpec) -> Tables:
-    kind = find_joint(joint.type)
-    start: Tables = {}
-    if joint.motions and "q" not in joint.given_start:
-        pass  # the signals give it
-    elif kind.plugin is not None or not np.array_equal(joint.start_q, kind.neutral):
-        start |= _configuration(kind, joint.start_q)
-    if joint.start_v.any():
-        start["v"] = joint.start_v.tolist()
-    return {"start": start} if start else {}
-
-
-def _keyframe(keyframe: KeyframeSpec, model: ModelSpec) -> Tables:
-    """Return the table of a keyframe, with the joints that have coordinates."""
-    kinds = {joint.name: find_joint(joint.type) for joint in model.joints}
-    start: Tables = {
-        name: _configuration(kinds[name], q) for name, q in keyframe.q.items() if len(q)
-    }
-    for name in start:
-        if keyframe.v[name].any():
-            start[name]["v"] = keyframe.v[name].tolist()
-    table = {"start": start, "commands": dict(keyframe.commands)}
-    table["activations"] = dict(keyframe.activations)
-    return {key: values for key, values in table.items() if values}
 
 
 def _simulation(spec: SceneSpec) -> Tables:
