@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     Bars = tuple[Array, Array, Array]
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
-_LISTED = 10  # worlds that an error names
-_ROUNDING = 1e-9  # by which numbers of signals that begin again may differ
+_MOST_LISTED_WORLDS = 10  # worlds that an error names
+_SIGNAL_TOLERANCE = 1e-9  # by which numbers of signals that begin again may differ
 
 
 class DifferentiableSteps:
@@ -272,7 +272,9 @@ class DifferentiableSteps:
             return
         held = records.signals[new]
         records.blocks.begin_again(new)
-        same = np.isclose(records.signals[new], held, _ROUNDING, _ROUNDING, equal_nan=True)
+        same = np.isclose(
+            records.signals[new], held, _SIGNAL_TOLERANCE, _SIGNAL_TOLERANCE, equal_nan=True
+        )
         follows = np.isin(self.packed, new[same.all(axis=1)])
         records.blocks.clear(self.every, settled=True)
         of_followers = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
@@ -372,8 +374,12 @@ class DifferentiableSteps:
             return
         full = good < 0
         failed = np.unique(self.packed[full if full.any() else good != 1])
-        listed = ", ".join(str(world) for world in failed[:_LISTED])
-        more = f" and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
+        listed = ", ".join(str(world) for world in failed[:_MOST_LISTED_WORLDS])
+        more = (
+            f" and {len(failed) - _MOST_LISTED_WORLDS} more"
+            if len(failed) > _MOST_LISTED_WORLDS
+            else ""
+        )
         step = f"{what} of world{'s' if len(failed) > 1 else ''} {listed}{more}"
         if full.any():
             problem = f"{step} needs more memory for its derivatives than there is"

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pysim.analysis.linear_system import LinearSystem
 
 POINTS = 400  # of the frequencies that are chosen
-AROUND = 10.0  # by which they lie beyond the natural frequencies, on both sides
-SLOWEST = 1e-6  # frequency, relative to the largest, of a mode that is no motion at constant speed
+RANGE_FACTOR = 10.0  # by which they lie beyond the natural frequencies, on both sides
+# frequency, relative to the largest, of a mode that is no motion at constant speed
+LEAST_FREQUENCY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,10 @@ def frequency_response(system: LinearSystem, omega: ArrayLike | None = None) -> 
 def _chosen(system: LinearSystem) -> Array:
     """Return frequencies around those of the modes, up to half the frequency of samples."""
     natural = np.array([mode.natural_frequency for mode in system.modes()])
-    natural = natural[natural > SLOWEST * natural.max(initial=0.0)]
+    natural = natural[natural > LEAST_FREQUENCY * natural.max(initial=0.0)]
     first, last = (natural.min(), natural.max()) if len(natural) else (1.0, 1.0)
-    first, last = first / AROUND, last * AROUND
+    first, last = first / RANGE_FACTOR, last * RANGE_FACTOR
     if system.period is not None:
         last = np.pi / system.period
-        first = min(first, last / AROUND)
+        first = min(first, last / RANGE_FACTOR)
     return np.geomspace(first, last, POINTS)

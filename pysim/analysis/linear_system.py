@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model, State
 
 
-LASTS = 3.0  # time constants of a mode without oscillation that are shown
+SHOWN_TIME_CONSTANTS = 3.0  # time constants of a mode without oscillation that are shown
 CLOSED = 1e-8  # [m, rad]
 DEPENDENT = 1e-6  # least motion of an independent coordinate, of a unit motion of the mechanism
-RESTS = 1e-3  # [m/s² or rad/s²] up to which a state is an equilibrium
-ACTS = 1e-9  # entry of A, relative to the largest, of a state that acts on another
-REAL = 1e-9  # imaginary part of a pole, relative to the largest, that is rounding
+EQUILIBRIUM_ACCELERATION = 1e-3  # [m/s² or rad/s²] up to which a state is an equilibrium
+LEAST_COUPLING = 1e-9  # entry of A, relative to the largest, of a state that acts on another
+# imaginary part of a pole, relative to the largest, that is rounding
+LARGEST_IMAGINARY_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class LinearSystem:
     def warn_off_equilibrium(self, where: str, stacklevel: int = 2) -> None:
         """Warn of accelerations at the state, which a linear system of deviations from it leaves out."""
         name, a, unit = self.largest_acceleration
-        if abs(a) > RESTS:
+        if abs(a) > EQUILIBRIUM_ACCELERATION:
             remedy = "take one where forces balance, such as pysim.equilibrium(scene).state, or inputs that hold it"
             problem = f"the state is no equilibrium: {name!r} accelerates by {a:.3g} {unit}"
             text = f"{where}: {problem}, which the matrices leave out; {remedy}"
@@ -126,10 +127,12 @@ class LinearSystem:
         modes = []
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         for s, vector in zip(values, vectors.T, strict=True):
-            if not np.isfinite(s) or s.imag < -REAL * largest:
+            if not np.isfinite(s) or s.imag < -LARGEST_IMAGINARY_ROUNDING * largest:
                 continue
             at = int(np.abs(vector).argmax())
-            exact = complex(s.real, 0.0 if abs(s.imag) <= REAL * largest else s.imag)
+            exact = complex(
+                s.real, 0.0 if abs(s.imag) <= LARGEST_IMAGINARY_ROUNDING * largest else s.imag
+            )
             modes.append(
                 LinearMode(exact, np.asarray(vector / vector[at], complex), self.states[at])
             )
@@ -156,7 +159,7 @@ class LinearSystem:
         keep = [self.states.index(name) for name in chosen]
         left = [k for k in range(len(self.states)) if k not in keep]
         acting = np.abs(self.A[np.ix_(keep, left)])
-        if acting.max(initial=0.0) > ACTS * np.abs(self.A).max(initial=0.0):
+        if acting.max(initial=0.0) > LEAST_COUPLING * np.abs(self.A).max(initial=0.0):
             to, of = np.unravel_index(acting.argmax(), acting.shape)
             problem = f"{self.states[left[of]]!r} acts on {chosen[to]!r}"
             raise SimulationError("states", f"{problem} and cannot be left out; name it as well")
@@ -210,7 +213,7 @@ class LinearSystem:
             raise SimulationError("mode", f"no coordinate moves in it; it is one of {mode.state}")
         turns = mode.s.imag != 0
         rate = 1j * mode.s.imag if turns else complex(mode.s.real)
-        duration = 2 * np.pi / abs(rate) if turns else LASTS / max(abs(rate), 1e-9)
+        duration = 2 * np.pi / abs(rate) if turns else SHOWN_TIME_CONSTANTS / max(abs(rate), 1e-9)
         t = np.linspace(0, duration, frames)
         phase = np.exp(rate * (t if rate.real <= 0 else t - duration))
         away = np.real(phase[:, None] * moves * (amplitude / largest))

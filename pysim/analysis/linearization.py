@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["linearize"]
 
-STILL = 1e-9  # [m/s, rad/s] of a mechanism at rest
+REST_SPEED = 1e-9  # [m/s, rad/s] of a mechanism at rest
 MOST_PERIODS = 1000  # of the fastest block until all blocks repeat
 
 
@@ -237,7 +237,7 @@ class _Linearization(LinearizedScene):
             return False
         if any("in Python" in motion for motion in self.model.joint_motions):
             return False
-        return not self.model.rows or bool(np.abs(scene.state.v).max(initial=0.0) < STILL)
+        return not self.model.rows or bool(np.abs(scene.state.v).max(initial=0.0) < REST_SPEED)
 
     def _analytical(self) -> tuple[Array, Array]:
         """Return ẋ and [A B], with the derivatives of the accelerations by q, v and τ."""

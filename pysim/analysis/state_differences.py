@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     Functions = tuple[Array, ...]  # (points, outputs) of each function
 
-WIDE, NARROW = 1e-3, 1e-6  # [rad, m, rad/s, m/s], and of numbers relative to 1 + their size
-AGREE = 1e-6  # of a slope and the largest in its row: by which both may differ
+# [rad, m, rad/s, m/s], and of numbers relative to 1 + their size
+WIDE_DIFFERENCE, NARROW_DIFFERENCE = 1e-3, 1e-6
+SLOPE_TOLERANCE = 1e-6  # of a slope and the largest in its row: by which both may differ
 KINK = 0.01  # of the largest slope: difference of one-sided slopes that is reported
 
 
@@ -32,11 +33,13 @@ def differences(
 
     Wide differences lose fewer digits. Where narrow ones do not agree with them, these are taken.
     """
-    values, narrow = _differences_of(at, functions, NARROW, judge=True)
-    _, wide = _differences_of(at, functions, WIDE)
+    values, narrow = _differences_of(at, functions, NARROW_DIFFERENCE, judge=True)
+    _, wide = _differences_of(at, functions, WIDE_DIFFERENCE)
     slopes = []
     for near, far in zip(narrow, wide, strict=True):
-        allowed = AGREE * (np.abs(near) + np.abs(near).max(axis=1, initial=0.0, keepdims=True))
+        allowed = SLOPE_TOLERANCE * (
+            np.abs(near) + np.abs(near).max(axis=1, initial=0.0, keepdims=True)
+        )
         slopes.append(np.where(np.abs(near - far) <= allowed, far, near))
     return values, tuple(slopes)
 

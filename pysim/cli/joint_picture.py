@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GHOSTS = {1: 9, 2: 7, 3: 5}  # poses for each coordinate, by the number of coordinates
 Axis = tuple[float, float, float]
 PITCH = 0.1  # [m/rad] of a helical joint whose pitch is not set
-SHORT = 0.8  # of a whole turn, whose ends would meet
+TURN_SHARE = 0.8  # of a whole turn, whose ends would meet
 TURN = 1.0  # [rad or m] either way of a rotation's and a displacement's axes
 
 
@@ -35,7 +35,7 @@ def draw_plugin(kind: JointType, joint: Joint, traced: Traced | None, path: Path
     ends = bounds(joint.coordinates, limits)
     for part, _, at in joint.coordinates.offsets():
         if part.name not in limits:
-            ends[:, at] *= SHORT
+            ends[:, at] *= TURN_SHARE
     _draw(kind, joint.coordinates, ends, start_of(joint), numbers.poses, path)
 
 
@@ -49,7 +49,7 @@ def draw_builtin(kind: JointType, keys: dict[str, Any], path: Path) -> None:
         raise PysimError("--set axis", "has no direction; give it a length, as in [0, 0, 1]")
     pitch = checked(keys.get("pitch", PITCH), float, "--set pitch")
     model = engine_probe.of_shape(coordinates, kind.name, axis / np.linalg.norm(axis), pitch)
-    ends = SHORT * bounds(coordinates, {})
+    ends = TURN_SHARE * bounds(coordinates, {})
 
     def poses(q: Array) -> Array:
         return np.asarray(_engine.forward_kinematics(model, q))[:, 0]

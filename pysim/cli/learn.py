@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pysim.environments.learning_settings import Progress
     from pysim.environments.parallel_learning import ParallelLearner
 
-EVERY = 10.0  # [s] between checkpoints
-FEWEST = 64  # worlds of a process, unless --threads gives the number of processes
+CHECKPOINT_INTERVAL = 10.0  # [s] between checkpoints
+LEAST_WORLDS_OF_PROCESS = 64  # worlds of a process, unless --threads gives the number of processes
 LEARNERS = {"rsl_rl": ".pt", "sb3": ".zip"}  # with the suffixes of their checkpoints
 CLIPPED = 0.5  # share of the actions' numbers that may be beyond their range
 
@@ -106,7 +106,7 @@ def _learner(
         yield StableBaselinesLearner(worlds, settings, seed=options.seed)
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    processes = options.threads or min(cores or 1, options.worlds // FEWEST)
+    processes = options.threads or min(cores or 1, options.worlds // LEAST_WORLDS_OF_PROCESS)
     if processes > 1:
         from pysim.environments.parallel_learning import ParallelLearner  # noqa: PLC0415
 
@@ -147,7 +147,7 @@ def _learn(path: Path, output: Path, checkpoint: Path, options: LearnOptions) ->
                 if progress.clipped > CLIPPED and not warned:
                     print_message("warning", clipped_text(learner.environment, progress.clipped))
                     warned = True
-                if now - written > EVERY:
+                if now - written > CHECKPOINT_INTERVAL:
                     _write(learner, output, checkpoint)
                     written = now
             _write(learner, output, checkpoint)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.typing import Array
 
-WORST = 5  # markers that are printed
+LISTED_MARKERS = 5  # markers that are printed
 
 
 def fit_file(model_file: Path, markers_file: Path, options: MarkerOptions) -> None:
@@ -44,7 +44,7 @@ def fit_file(model_file: Path, markers_file: Path, options: MarkerOptions) -> No
     worst = np.nanmax(fit.errors, axis=0)
     print_line(f"  written     {target}, {len(fit.times)} instants")
     print_line(f"  error       {1000 * fit.rms:.3g} mm rms of {len(fit.names)} markers")
-    for k in np.argsort(-worst)[:WORST]:
+    for k in np.argsort(-worst)[:LISTED_MARKERS]:
         print_line(f"              {fit.names[k]}: up to {1000 * worst[k]:.3g} mm")
     left = [name for name in markers.names if name not in fit.names]
     if left:
@@ -82,7 +82,7 @@ def activation_file(model_file: Path, motion_file: Path, options: ActivationOpti
         print_line(f"  written     {file}, tensions [N]")
     largest = np.abs(result.reserves).max(axis=0)
     print_line("  reserves    largest, of what muscles do not supply")
-    for k in np.argsort(-largest)[:WORST]:
+    for k in np.argsort(-largest)[:LISTED_MARKERS]:
         unit = "N·m" if "rad" in model.velocity_units[k] else "N"
         print_line(f"              {model.velocity_names[k]}: {largest[k]:.3g} {unit}")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pysim.plugins.registry import PluginKind
 
 
-SHOWN = "pysim elements {name} --plugin {name}.py"
+SHOW_COMMAND = "pysim elements {name} --plugin {name}.py"
 USE = '''
 A scene beside this file uses it so; run it with --allow-code:
 
@@ -80,7 +80,7 @@ def test_{name}_slows_a_mass_down(tmp_path):
 def test_the_keys_of_{name}():
     assert {cls}(coefficient=0.5).coefficient == 0.5
 ''',
-    SHOWN,
+    SHOW_COMMAND,
     keys='    b = "hull"\n    coefficient = 0.5\n',
 )
 
@@ -165,7 +165,7 @@ def test_{name}_holds_a_load_at_the_reference(tmp_path):
 def test_the_keys_of_{name}():
     assert {cls}(kp=2.0).ki == 0.0
 ''',
-    SHOWN,
+    SHOW_COMMAND,
     keys='    inputs = ["target", "angle.q"]\n    kp = 2.0\n',
 )
 
@@ -225,7 +225,7 @@ def test_{name}_measures_the_angle_of_a_hinge(tmp_path):
 def test_the_keys_of_{name}():
     assert {cls}().bias == 0.0
 ''',
-    SHOWN,
+    SHOW_COMMAND,
     keys='    frame = "hull"\n',
 )
 

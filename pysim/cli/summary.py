@@ -63,7 +63,8 @@ def energy_line(summary: RunSummary) -> str:
 
 
 MOST_ELEMENTS = 3  # named in a summary
-OPEN = 0.03  # of the energy involved, from which on a balance that is open is explained
+# of the energy involved, from which on a balance that is open is explained
+EXPLAINED_BALANCE = 0.03
 
 
 def work_line(work: WorkSummary, *, verbose: bool = False) -> str:
@@ -78,7 +79,7 @@ def work_line(work: WorkSummary, *, verbose: bool = False) -> str:
         named = ", ".join(f"{name} {joules:.4g}" for name, joules in most[:MOST_ELEMENTS])
         more = f", and {len(most) - MOST_ELEMENTS} more" if len(most) > MOST_ELEMENTS else ""
         line += f" ({named}{more})"
-    if work.scale > 0 and work.drift > OPEN * work.scale:
+    if work.scale > 0 and work.drift > EXPLAINED_BALANCE * work.scale:
         share = f"{work.drift / work.scale:.0%} of the energy involved"
         return f"{line}; energy and work differ by up to {work.drift:.2g} J, {share}: the error of the steps in either"
     return line + (f"; the balance closes to {work.drift:.1e} J" if verbose else "")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pysim.contact.pairs import PlacedShape
 
 POINT = Shape("sphere", (1e-9,))  # [m]
-PARTS = 8  # of each edge and of the way from the middle of a face to it
+PARTS_OF_EDGE = 8  # of each edge and of the way from the middle of a face to it
 RIM = 32  # corners of the polygon that stands for a cap
-SOME = 16  # of so many triangles of a hull one is tried first
+TRIED_FIRST = 16  # of so many triangles of a hull one is tried first
 
 
 class Face(NamedTuple):
@@ -126,7 +126,7 @@ def _is_inside(points: Array, near: Sequence[PlacedShape], slack: float) -> bool
     What is no farther from one shape than a slack is convex, so that points within the outermost ring are in it if the
     ring is.
     """
-    ring = points[-(len(points) // PARTS) :]
+    ring = points[-(len(points) // PARTS_OF_EDGE) :]
     left = np.ones(len(ring), bool)
     for other in near:
         is_outside = _are_outside(ring, other, slack)
@@ -166,7 +166,8 @@ def _are_outside(points: Array, placed: PlacedShape, slack: float) -> NDArray[np
     assert triangles is not None  # of a shape that collides
     local = (points - X[:3, 3]) @ X[:3, :3]
     beyond = np.full(len(points), -np.inf)
-    for part in (slice(0, None, SOME), slice(None)):  # what is outside of some needs no others
+    # what is outside of some needs no others
+    for part in (slice(0, None, TRIED_FIRST), slice(None)):
         normals, first = triangles.normals[part], triangles.corners[part, 0]
         left = np.flatnonzero(beyond <= slack)
         height = np.einsum("ij,ij->i", normals, placed.hull.vertices[first])
@@ -188,9 +189,9 @@ def _distances(points: Array, other: PlacedShape) -> Array:
 def _grid(corners: Array, slack: float) -> Array:
     """Return points (n, 3) of a face, the outermost `slack` within its edges [m]."""
     middle = corners.mean(axis=0)
-    along = np.arange(PARTS)[:, None, None] / PARTS
+    along = np.arange(PARTS_OF_EDGE)[:, None, None] / PARTS_OF_EDGE
     rim = ((1 - along) * corners + along * np.roll(corners, -1, axis=0)).reshape(-1, 3) - middle
     within = rim * np.maximum(1 - 2 * slack / np.linalg.norm(rim, axis=1, keepdims=True), 0)
-    shares = np.arange(1, PARTS + 1)[:, None, None] / PARTS
+    shares = np.arange(1, PARTS_OF_EDGE + 1)[:, None, None] / PARTS_OF_EDGE
     points: Array = (middle + shares * within).reshape(-1, 3)
     return points

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import CollisionSpec
 
 GROUP = 24  # points that are near each other, at most
-FLAT = 5e-3  # [rad] between triangles of one face
+FACE_ANGLE = 5e-3  # [rad] between triangles of one face
 HOLLOW = 1e-3  # of the hull's volume: what a convex mesh may lack by rounding of its file
 
 
@@ -255,7 +255,7 @@ def point_groups(points: Array) -> tuple[NDArray[np.intp], Array]:
 
 def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[list[int]]:
     """Yield the triangles of every face: neighbours that turn from the first one by less than `FLAT`."""
-    alone = ~(np.einsum("ij,ikj->ik", normals, normals[neighbors]) > np.cos(FLAT)).any(axis=1)
+    alone = ~(np.einsum("ij,ikj->ik", normals, normals[neighbors]) > np.cos(FACE_ANGLE)).any(axis=1)
     yield from ([k] for k in np.flatnonzero(alone).tolist())
     left = set(np.flatnonzero(~alone).tolist())
     for first in range(len(normals)):
@@ -267,7 +267,7 @@ def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[list[i
             triangle = open_ends.pop()
             group.append(triangle)
             for k in neighbors[triangle]:
-                if k in left and normals[k] @ normals[first] > np.cos(FLAT):
+                if k in left and normals[k] @ normals[first] > np.cos(FACE_ANGLE):
                     left.discard(k)
                     open_ends.append(int(k))
         yield group

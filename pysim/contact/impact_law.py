@@ -26,8 +26,8 @@ from pysim.typing import Array
 _SWEEPS = 20  # of Gauss-Seidel before Newton's method
 _ITERATIONS = 60  # of Newton's method
 _COMPLIANCES = tuple(10.0**-k for k in range(2, 13))  # of proximal steps, of G's largest entry
-_ACCEPTED = 1e-4  # of the velocities, by which a solution may miss the conditions
-_EXACT = 1e-13  # of the impulses, or of the velocities: residual of a solution
+_ACCEPTED_MISS = 1e-4  # of the velocities, by which a solution may miss the conditions
+_EXACT_RESIDUAL = 1e-13  # of the impulses, or of the velocities: residual of a solution
 _GAIN = 1e-12  # of the energy involved: gain that rounding explains
 _BISECTIONS = 50
 
@@ -95,7 +95,7 @@ class _ImpulseComplementarity:
         are missed: velocities of redundant points contradict each other by rounding.
         """
         x = self._swept(_COMPLIANCES[0])
-        center, solution, least = np.zeros_like(x), None, _ACCEPTED
+        center, solution, least = np.zeros_like(x), None, _ACCEPTED_MISS
         for share in _COMPLIANCES:
             found = self._newton(x, center, share)
             if found is None:
@@ -108,7 +108,7 @@ class _ImpulseComplementarity:
             elif solution is not None:
                 return solution
             least = min(least, 0.5 * missed)
-            if missed <= _EXACT:
+            if missed <= _EXACT_RESIDUAL:
                 return solution
         return solution
 
@@ -135,7 +135,7 @@ class _ImpulseComplementarity:
         size = max(size, float(np.abs(x).max()), 1e-300)
         for _ in range(_ITERATIONS):
             F, slope = self._residual(x, center, share)
-            if np.abs(F).max() <= _EXACT * size:
+            if np.abs(F).max() <= _EXACT_RESIDUAL * size:
                 return x
             try:
                 x = x - np.linalg.solve(slope, F)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import State
     from pysim.worlds.loading import Scene
 
-MOST = 1e5  # steps a simulated second
+MOST_STEPS_A_SECOND = 1e5  # steps a simulated second
 WINDOW = 1.0  # [s] over which they are counted while a run continues
-FEWEST = 10_000  # steps of a run that is too short for a window
-NEAR = 2.0  # bands: a joint that is closer to its velocity limit is affected by it
-CLOSE = 1e-3  # share of the limit: likewise
+STEPS_OF_SHORT_RUN = 10_000  # steps of a run that is too short for a window
+NEAR_LIMIT_BANDS = 2.0  # bands: a joint that is closer to its velocity limit is affected by it
+NEAR_LIMIT_SHARE = 1e-3  # share of the limit: likewise
 # of the shortest steps so far, to which they shrink before their cause is looked for again
 FALL = 0.5
 
@@ -58,19 +58,25 @@ class PaceMonitor:
         if self._warned or not tried:
             return
         mean = (time - begin) / tried
-        if mean < FALL * self._shortest and mean * MOST < 1:
+        if mean < FALL * self._shortest and mean * MOST_STEPS_A_SECOND < 1:
             self._shortest = mean
             self.sharp = self._cause(replace(self.scene, state=state), time, step, worst)
         self._calls.append((begin, time, tried))
         while self._calls[0][1] < time - WINDOW:
             self._calls.popleft()
-        if sum(call[2] for call in self._calls) > MOST * max(WINDOW, time - self._calls[0][0]):
+        if sum(call[2] for call in self._calls) > MOST_STEPS_A_SECOND * max(
+            WINDOW, time - self._calls[0][0]
+        ):
             self._warn(self._calls[0][0], time, sum(call[2] for call in self._calls))
 
     def at_end(self) -> None:
         """Record the end of the run."""
         span = self._last - self.start
-        if not self._warned and self.steps >= FEWEST and self.steps > MOST * span:
+        if (
+            not self._warned
+            and self.steps >= STEPS_OF_SHORT_RUN
+            and self.steps > MOST_STEPS_A_SECOND * span
+        ):
             self._warn(self.start, self._last, self.steps)
 
     def _warn(self, begin: float, end: float, steps: int) -> None:
@@ -78,7 +84,7 @@ class PaceMonitor:
         path, settings = self.scene.spec.path, self.scene.settings
         problem = (
             f"{path}: {settings.integrator!r} made {steps:.2g} steps from t = {begin:.6g} to {end:.6g} s,"
-            f" more than {MOST:.0e} a second"
+            f" more than {MOST_STEPS_A_SECOND:.0e} a second"
         )
         remedy = (
             "make it softer, or set simulation.integrator to generalized_alpha or implicit_midpoint"
@@ -119,5 +125,5 @@ def _limits(scene: Scene) -> Iterator[tuple[float, str, float, str]]:
             continue
         width = velocity_band(joint) * limit
         speeds = np.abs(v[at : at + len(joint.damping)])
-        if (np.abs(speeds - limit) < max(NEAR * width, CLOSE * limit)).any():
+        if (np.abs(speeds - limit) < max(NEAR_LIMIT_BANDS * width, NEAR_LIMIT_SHARE * limit)).any():
             yield width, joint.name, limit, model.velocity_units[at]

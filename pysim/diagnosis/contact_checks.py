@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 UNBALANCED = 0.3  # of energy and work: more is no error of a step that resolves the contact
-LISTED = 8  # pairs that overlap at the start, in a warning
-DEEP = 0.5  # of a shape's smallest half size: a contact that has sunk
+MOST_LISTED_PAIRS = 8  # pairs that overlap at the start, in a warning
+SUNK_SHARE = 0.5  # of a shape's smallest half size: a contact that has sunk
 
 
 def contact_warnings(scene: Scene) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _links_left_out(contacts: CompiledContacts) -> Iterator[str]:
     found = overlaps_of_links(contacts)
     if found:
         pairs = "pair of links" if len(found) == 1 else "pairs of links"
-        listed = deepest_first(found, LISTED)
+        listed = deepest_first(found, MOST_LISTED_PAIRS)
         yield (
             f"{len(found)} {pairs} of one robot overlap at the start [m] and do not touch each other: {listed}; "
             "start them apart, or let them touch by a [[contact]] that names both"
@@ -71,7 +71,7 @@ def _overlaps(depths: Mapping[str, tuple[float, float]], remedy: str) -> Iterato
         f"they will be thrown apart; {remedy}"
     )
     if len(names) > 1:
-        listed = deepest_first({name: depths[name][0] for name in names[1:]}, LISTED)
+        listed = deepest_first({name: depths[name][0] for name in names[1:]}, MOST_LISTED_PAIRS)
         text += f" ({len(names) - 1} more pairs overlap, by less: {listed})"
     yield text
 
@@ -109,7 +109,7 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory, stacklevel: int = 2) -
     times = np.repeat(trajectory.t, np.diff(points.offsets))
     for k in np.unique(points.pair).tolist():
         pair = contacts.pairs[k]
-        allowed = DEEP * smaller_half_size(contacts.shapes.of_pair(k))
+        allowed = SUNK_SHARE * smaller_half_size(contacts.shapes.of_pair(k))
         sunk = np.flatnonzero((points.pair == k) & (points.penetration > allowed))
         if not sunk.size:
             continue

@@ -30,26 +30,27 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
 
-SINKS = 5.0
+SINKING_FACTOR = 5.0
 NOTICEABLE = 0.01  # of the smaller half size of the shapes, below which a depth does not matter
-END = 0.1  # share of the rows, at the end, in which a pair rests
+RESTING_SHARE = 0.1  # share of the rows, at the end, in which a pair rests
 LEAST_ROWS = 5  # of a run that is judged
 SLIDING = 1e-2  # [m/s]
-ALONG = 0.3  # cosine between a normal and the velocity, up to which a body slides along a face
-SLOWED = 0.9  # share of the speed before, below which a body is caught
-BEFORE = 3  # rows before, in which the face is looked for
+# cosine between a normal and the velocity, up to which a body slides along a face
+SLIDING_COSINE = 0.3
+CAUGHT_SHARE = 0.9  # share of the speed before, below which a body is caught
+ROWS_BEFORE = 3  # rows before, in which the face is looked for
 FLUSH = 5.0  # depths, by which a shape may be higher than a face that continues
-SAME = 0.9  # cosine between normals of one face
-FLAT = 0.999  # cosine between the normals of a plane and of a face that it continues
-STEADY = 0.1  # of a depth, by which it changes at most where a pair rests
-EVEN = 0.5  # of a force, likewise
-LATE = 1 / 3  # share of the rows, at the end, in which a body does not come to rest
-PARTS = 4  # of them, whose speeds are compared
-DECAYS = 0.5  # ratio of the slowest to the fastest part, from which on a motion lasts
-TOUCHES = 0.9  # share of them in which a body touches something
-MOVES = {"m/s": 2e-3, "rad/s": 0.05}  # of a body that does not rest
+SAME_FACE_COSINE = 0.9  # cosine between normals of one face
+SAME_PLANE_COSINE = 0.999  # cosine between the normals of a plane and of a face that it continues
+STEADY_DEPTH = 0.1  # of a depth, by which it changes at most where a pair rests
+STEADY_FORCE = 0.5  # of a force, likewise
+UNREST_SHARE = 1 / 3  # share of the rows, at the end, in which a body does not come to rest
+PARTS_OF_UNREST = 4  # of them, whose speeds are compared
+LASTING_RATIO = 0.5  # ratio of the slowest to the fastest part, from which on a motion lasts
+TOUCHING_SHARE = 0.9  # share of them in which a body touches something
+LEAST_SPEED = {"m/s": 2e-3, "rad/s": 0.05}  # of a body that does not rest
 TO_AND_FRO = 0.3  # mean of a velocity over its root mean square, of what moves to and fro
-SMALL = 0.05  # [m] that it gets away
+SMALL_DISTANCE = 0.05  # [m] that it gets away
 
 
 class Motion(NamedTuple):
@@ -67,19 +68,23 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
     if contacts is None or not len(points) or not np.any(scene.model.gravity):
         return None
     rows, count = _rows_of(trajectory), len(trajectory)
-    late = rows >= count - max(LEAST_ROWS, int(END * count))
+    late = rows >= count - max(LEAST_ROWS, int(RESTING_SHARE * count))
     sunk = []
     for k in np.unique(points.pair[late]).tolist():
         of_pair = late & (points.pair == k)
         deepest, load = np.zeros(count), np.zeros((count, 3))
         np.maximum.at(deepest, rows[of_pair], points.penetration[of_pair])
         np.add.at(load, rows[of_pair], points.force[of_pair])
-        end = slice(count - max(LEAST_ROWS, int(END * count)), count)
+        end = slice(count - max(LEAST_ROWS, int(RESTING_SHARE * count)), count)
         deepest, carried = deepest[end], np.linalg.norm(load[end], axis=1)
         sink = max(shape.law.sink for shape in contacts.shapes.of_pair(k))
         depth, name = float(np.median(deepest)), contacts.pairs[k].name
-        deep = max(SINKS * sink, NOTICEABLE * smaller_half_size(contacts.shapes.of_pair(k)))
-        stays = np.ptp(deepest) < STEADY * depth and np.ptp(carried) < EVEN * np.median(carried)
+        deep = max(
+            SINKING_FACTOR * sink, NOTICEABLE * smaller_half_size(contacts.shapes.of_pair(k))
+        )
+        stays = np.ptp(deepest) < STEADY_DEPTH * depth and np.ptp(
+            carried
+        ) < STEADY_FORCE * np.median(carried)
         if deepest.min() > deep and stays and not _is_pressed(scene, name):
             force = float(np.linalg.norm(points.force[of_pair], axis=1).max())
             text = (
@@ -117,7 +122,7 @@ def seam(scene: Scene, trajectory: Trajectory) -> str | None:
         touching = list(contacts.shapes.of_pair(pair))
         friction = max(shape.law.static_friction for shape in touching)
         excess = -float(impulse @ v) - friction * max(float(impulse @ n), 0.0) * np.linalg.norm(v)
-        if excess < (1 - SLOWED) * scene.model.parameters[b, 0] * (v @ v):
+        if excess < (1 - CAUGHT_SHARE) * scene.model.parameters[b, 0] * (v @ v):
             continue
         if pair in floors and len(touching) == 1:
             continue
@@ -159,7 +164,9 @@ def _braking_impulses(
         speed = np.linalg.norm(v, axis=2)
         after = np.concatenate([speed[2:], speed[-1:]])
         against = -np.einsum("rpi,rpi->rp", J, v[:-1])
-        mask = (b >= 0) & (speed[:-1] > SLIDING) & (after < SLOWED * speed[:-1]) & (against > 0)
+        mask = (
+            (b >= 0) & (speed[:-1] > SLIDING) & (after < CAUGHT_SHARE * speed[:-1]) & (against > 0)
+        )
         found += [(r + 2, k, side, J[r, k]) for r, k in np.argwhere(mask).tolist()]
     for r, k, side, J in sorted(found, key=lambda one: one[:3]):
         yield r, int(some[k]), int(links[k, side]), int(links[k, 1 - side]), J
@@ -173,7 +180,7 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
     driven, model, count = _driven_trees(scene), scene.model, len(trajectory)
     if driven is None:
         return None
-    begin = count - max(int(LATE * count), LEAST_ROWS)
+    begin = count - max(int(UNREST_SHARE * count), LEAST_ROWS)
     roots, rows = _trees(model), _rows_of(trajectory)
     trees = [{roots[b] for b in links if b >= 0} for links in _links(scene)]
     late = rows >= begin
@@ -185,7 +192,7 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
             continue
         for tree, motion in motions.items():
             own = late & np.isin(points.pair, [k for k, both in enumerate(trees) if tree in both])
-            if motion and len(np.unique(rows[own])) >= TOUCHES * (count - begin):
+            if motion and len(np.unique(rows[own])) >= TOUCHING_SHARE * (count - begin):
                 moving.append(
                     (motion.speed, motion.coordinate, motion.unit, model.body_names[tree])
                 )
@@ -207,16 +214,18 @@ def _motion(model: Model, trajectory: Trajectory, bodies: list[int], begin: int)
         return None
     v = np.asarray(trajectory.v[begin:])[:, columns]
     places = np.asarray(trajectory.poses[begin:])[:, bodies, :3]
-    rests = np.array([MOVES[model.velocity_units[column]] for column in columns])
-    parts = [np.sqrt((part**2).mean(axis=0)) / rests for part in np.array_split(v, PARTS)]
+    rests = np.array([LEAST_SPEED[model.velocity_units[column]] for column in columns])
+    parts = [np.sqrt((part**2).mean(axis=0)) / rests for part in np.array_split(v, PARTS_OF_UNREST)]
     speeds, means = np.sqrt((v**2).mean(axis=0)), np.abs(v.mean(axis=0))
     k, reach = int((speeds / rests).argmax()), float(np.abs(places - places[0]).max())
     lasting = [float(part[k]) for part in parts]
     if max(lasting) < 1.0:
         return None
     turns = np.count_nonzero(np.diff(np.signbit(v[:, k])))
-    is_steady = min(lasting) >= max(1.0, DECAYS * max(lasting))
-    stays = means[k] <= TO_AND_FRO * speeds[k] and reach <= SMALL and turns >= PARTS
+    is_steady = min(lasting) >= max(1.0, LASTING_RATIO * max(lasting))
+    stays = (
+        means[k] <= TO_AND_FRO * speeds[k] and reach <= SMALL_DISTANCE and turns >= PARTS_OF_UNREST
+    )
     name, unit = model.velocity_names[columns[k]], model.velocity_units[columns[k]]
     return Motion(float(speeds[k]), name, unit, bool(is_steady and stays))
 
@@ -234,12 +243,12 @@ def _face_before(
     body: NDArray[np.intp], row: NDArray[np.intp], normal: Array, b: int, k: int, along: Array
 ) -> NDArray[np.intp] | None:
     """Return the points of a body on the face along which it slid in one of the rows before k, of ascending rows."""
-    for earlier in range(k - 1, max(k - 1 - BEFORE, -1), -1):
+    for earlier in range(k - 1, max(k - 1 - ROWS_BEFORE, -1), -1):
         first, end = np.searchsorted(row, [earlier, earlier + 1])
         n = normal[first:end]
-        is_along = (body[first:end] == b) & (np.abs(n @ along) < ALONG) & n.any(axis=1)
+        is_along = (body[first:end] == b) & (np.abs(n @ along) < SLIDING_COSINE) & n.any(axis=1)
         if is_along.any():
-            same = is_along & (n @ n[int(is_along.argmax())] > SAME)
+            same = is_along & (n @ n[int(is_along.argmax())] > SAME_FACE_COSINE)
             points: NDArray[np.intp] = first + np.flatnonzero(same)
             return points
     return None
@@ -269,7 +278,7 @@ def _rises(
             if touching.ground is None or touching.ground.field is not None:
                 return True
             up = np.array(touching.ground.normal)
-            if up @ n < FLAT or touching.ground.offset - up @ on_face > reach:
+            if up @ n < SAME_PLANE_COSINE or touching.ground.offset - up @ on_face > reach:
                 return True
             continue  # its one normal stands against nothing
         if obstacle.body == body:

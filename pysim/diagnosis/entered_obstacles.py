@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from pysim.scene.spec import PathPart
     from pysim.worlds.loading import Scene
 
-DEPTH = 1e-6  # of the radius, by which an end is inside
-ROWS = 512  # outputs that are looked at
+LEAST_DEPTH = 1e-6  # of the radius, by which an end is inside
+MOST_ROWS = 512  # outputs that are looked at
 
 
 def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
     """Describe the first end of a path that is inside an obstacle at outputs t (n,), q (n, nq); None if none is."""
     rows = np.flatnonzero(np.isfinite(q).all(axis=1))
-    if len(rows) > ROWS:
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))]
+    if len(rows) > MOST_ROWS:
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int))]
     if not len(rows):
         return None
     for name, parts in _paths(scene):
@@ -41,7 +41,7 @@ def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
             ]
             for end in ends:
                 depth = _depth(scene.model, q[rows], part, end)
-                inside = np.flatnonzero(depth > DEPTH)
+                inside = np.flatnonzero(depth > LEAST_DEPTH)
                 if inside.size:
                     first = float(t[rows[inside[0]]])
                     size = f"of radius {part.radius:g} [m]"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # smallest parts of a step that are tried (cpp/stepping/step_halving.hpp, convex/step.hpp)
 LEAST_PARTS = 64
 FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
-AHEAD = 1e-6  # [s] in which a value that is NaN is looked for where the step shrank to nothing
+TIME_AHEAD = 1e-6  # [s] in which a value that is NaN is looked for where the step shrank to nothing
 
 
 def explain(failure: Failure) -> Exception:
@@ -231,10 +231,10 @@ def _underflow_error(failure: Failure) -> SimulationError:
     fault = plugin_fault(scene.model, q, v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
-    fault = element_fault(scene, at, numbers, time, max(step, AHEAD))
+    fault = element_fault(scene, at, numbers, time, max(step, TIME_AHEAD))
     if fault is not None:
         return SimulationError(str(scene.spec.path), fault)
-    growth = growth_error(scene, time, q, v, numbers, max(step, AHEAD))
+    growth = growth_error(scene, time, q, v, numbers, max(step, TIME_AHEAD))
     if growth is not None:
         return growth
     opening = redundant_opening(scene.model, q) if scene.model.rows else None

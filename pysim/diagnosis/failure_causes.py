@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import State
     from pysim.worlds.loading import Scene
 
-NEAR = 0.05  # [rad] least angle between the rows of loops that counts as a singular configuration
+# [rad] least angle between the rows of loops that counts as a singular configuration
+SINGULAR_ANGLE = 0.05
 LIMIT = 0.5  # of a contact's stable step, from which on it is named: others may touch beside it
-AHEAD = 1e-6  # [s] length of an adaptive step that failed first
-PUSHES = 0.9  # share of the steps in which an actuator of the wrong sign does positive work
+TIME_AHEAD = 1e-6  # [s] length of an adaptive step that failed first
+PUSHING_SHARE = 0.9  # share of the steps in which an actuator of the wrong sign does positive work
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def _last_step(scene: Scene, last: LastSteps) -> float:
     """Return the length of the last step [s]."""
     if not find_integrator(scene.settings.integrator).adaptive:
         return scene.settings.step
-    return last.t[-1] - last.t[-2] if len(last.t) > 1 else AHEAD
+    return last.t[-1] - last.t[-2] if len(last.t) > 1 else TIME_AHEAD
 
 
 def _stiff_motion(scene: Scene, last: LastSteps, step: float) -> str | None:
@@ -100,7 +101,7 @@ def _singular(scene: Scene, last: LastSteps) -> str | None:
     nearest = int(np.argmin(angles))
     least, when = angles[nearest], last.t[nearest]
     beside = [x for x in angles[max(nearest - 1, 0) : nearest + 2] if np.isfinite(x)]
-    if least > max([NEAR, *(x - least for x in beside)]):  # a step may lead past it
+    if least > max([SINGULAR_ANGLE, *(x - least for x in beside)]):  # a step may lead past it
         return None
     driven = scene.spec.driven_joints
     by = f" by the actuators of {', '.join(map(repr, sorted(driven)))}" if driven else ""
@@ -160,7 +161,7 @@ def _wrong_sign(scene: Scene, last: LastSteps) -> str | None:
     v_k = v[:, k]
     same_direction = abs(np.sign(v_k).sum()) == len(v_k)
     grows = abs(v_k[-1]) > abs(v_k[0])
-    if (power[:, k] > 0).mean() < PUSHES or not (same_direction and grows):
+    if (power[:, k] > 0).mean() < PUSHING_SHARE or not (same_direction and grows):
         return None
     joint = [
         name

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
     from pysim.worlds.segment import Segment
 
-MOST = 1.0  # [rad] in a step
-ROUND = 1e-6  # relative difference of principal moments of inertia that count as equal
+LARGEST_ANGLE = 1.0  # [rad] in a step
+EQUAL_INERTIA = 1e-6  # relative difference of principal moments of inertia that count as equal
 
 
 def check_turns(scene: Scene, part: Segment) -> None:
@@ -40,12 +40,12 @@ def check_turns(scene: Scene, part: Segment) -> None:
     for body, (joint, at) in enumerate(zip(model.joints, model.v_offsets, strict=True)):
         for first, nv in find_joint(joint.type).turning if at >= 0 else ():
             w = part.v[:, at + first : at + first + nv][:, -3:]
-            fast = np.flatnonzero(np.linalg.norm(w, axis=1) * h > MOST)
+            fast = np.flatnonzero(np.linalg.norm(w, axis=1) * h > LARGEST_ANGLE)
             if not fast.size:
                 continue
             turns = h * np.linalg.norm(w[fast] @ _across(model, body), axis=1)
             for row, turn in zip(fast.tolist(), turns.tolist(), strict=True):
-                if turn > MOST and _touches(scene, body, part.report[row]):
+                if turn > LARGEST_ANGLE and _touches(scene, body, part.report[row]):
                     raise SimulationError(
                         str(scene.spec.path), _problem(scene, joint.name, turn, float(part.t[row]))
                     )
@@ -55,8 +55,8 @@ def _problem(scene: Scene, joint: str, turn: float, t: float) -> str:
     h = scene.settings.step
     return (
         f"at t = {t:.9g} s the body of joint {joint!r} touches something and turns by {turn:.3g} rad in a step of"
-        f" {h:g} s, more than the {MOST:g} rad that a contact in a convex step follows; reduce simulation.step to"
-        f" {0.3 * h * MOST / turn:.2g} [s] or less, or set accuracy"
+        f" {h:g} s, more than the {LARGEST_ANGLE:g} rad that a contact in a convex step follows; reduce"
+        f" simulation.step to {0.3 * h * LARGEST_ANGLE / turn:.2g} [s] or less, or set accuracy"
     )
 
 
@@ -77,7 +77,7 @@ def _across(model: Model, body: int) -> Array:
     inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
     inertia -= m * (c @ c * np.eye(3) - np.outer(c, c))
     moments, axes = np.linalg.eigh(inertia)
-    near = ROUND * moments[2]
+    near = EQUAL_INERTIA * moments[2]
     low, high = moments[1] - moments[0] <= near, moments[2] - moments[1] <= near
     if low and high:
         return np.zeros((3, 3))

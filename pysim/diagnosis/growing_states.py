@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from pysim.worlds.loading import Scene
 
-GROWS = 0.5  # h Re s beyond which a growth is not resolved
+UNRESOLVED_GROWTH = 0.5  # h Re s beyond which a growth is not resolved
 MOST_STATES = 100  # of a scene, whose growth is looked at
 MOST_WORLDS = 16  # whose states are followed at one output
 MOST_STEPS = 4096  # of an interval whose states are followed
-LATER = 32  # steps after an interval, in which a growth that its steps do not resolve is followed
-PARTS = 16  # of a step that does not resolve a growth, to follow it
-BEYOND = 1e8  # times 1 and its size: a state that grows beyond it in an interval has no bound
-DIFFERENCE = 1e-6  # of a state, for its slopes
+# steps after an interval, in which a growth that its steps do not resolve is followed
+STEPS_AFTER = 32
+PARTS_OF_STEP = 16  # of a step that does not resolve a growth, to follow it
+# times 1 and its size: a state that grows beyond it in an interval has no bound
+UNBOUNDED_FACTOR = 1e8
+STATE_DIFFERENCE = 1e-6  # of a state, for its slopes
 
 
 def growth_error(
@@ -46,7 +48,7 @@ def growth_error(
     if numbers is None or scene.signals is None:
         return None
     found = _fastest_growth(scene, t, q, v, numbers)
-    if found is None or not found[0] * step > GROWS:
+    if found is None or not found[0] * step > UNRESOLVED_GROWTH:
         return None
     return _error(scene, t, numbers, found[1])
 
@@ -67,7 +69,7 @@ def growth_between(
         for k in np.flatnonzero(fast).tolist():
             found = _fastest_growth(scene, float(t[k]), q[k], v[k], numbers[k])
             length = float(t[k + 1] - t[k])
-            if found is None or not found[0] * length > GROWS:
+            if found is None or not found[0] * length > UNRESOLVED_GROWTH:
                 continue
             error = _followed(scene, float(t[k]), length, q[k], v[k], numbers[k])
             if error is not None:
@@ -111,13 +113,15 @@ def _followed(
     settings, count = scene.settings, _states(scene)
     steps = int(min(MOST_STEPS, np.ceil(length / settings.step)))
     h, followed, error = length / steps, numbers.copy(), None
-    largest = BEYOND * (1 + np.abs(followed[:count]))
-    for k in range(steps + LATER):
+    largest = UNBOUNDED_FACTOR * (1 + np.abs(followed[:count]))
+    for k in range(steps + STEPS_AFTER):
         if k >= steps and error is None:
             return None
         error = error or growth_error(scene, t + k * h, q, v, followed, h)
-        for part in range(PARTS if error is not None else 1):  # a growth that saturates is none
-            dt = h / PARTS if error is not None else h
+        for part in range(
+            PARTS_OF_STEP if error is not None else 1
+        ):  # a growth that saturates is none
+            dt = h / PARTS_OF_STEP if error is not None else h
             now, x = t + k * h + part * dt, followed[:count].copy()
             followed[:count] = x + 0.5 * dt * _rates(scene, now, q, v, followed[None])[0]
             followed[:count] = x + dt * _rates(scene, now + 0.5 * dt, q, v, followed[None])[0]
@@ -147,7 +151,7 @@ def _fastest_growth(
     own = np.asarray(numbers, float).reshape(-1)
     if not count or not np.isfinite(own).all():
         return None
-    step = DIFFERENCE * (1e-6 + np.abs(own[:count]))
+    step = STATE_DIFFERENCE * (1e-6 + np.abs(own[:count]))
     rows, at = np.tile(own, (2 * count, 1)), np.arange(count)
     rows[at, at] += step
     rows[count + at, at] -= step

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pysim.scene.spec import BodySpec, JointSpec, LoopSpec
     from pysim.worlds.loading import Scene
 
-FAR = 10.0  # [m]
-TIMES = 100.0  # of the radius of gyration, or of the lengths of the mechanism, from where a centre of mass is far
+FAR_DISTANCE = 10.0  # [m]
+FAR_FACTOR = 100.0  # of the radius of gyration, or of the lengths of the mechanism, from where a centre of mass is far
 HINGE = "revolute"
 PARALLEL = 1e-3  # sine of the angle between axes
 APART = 0.5
@@ -88,7 +88,7 @@ def _far_centre(body: BodySpec, longest: float) -> Iterator[str]:
     distance = float(np.linalg.norm(c))
     moment = float(np.trace(rotational_inertia(body.theta))) / 2 - mass * distance**2
     radius = float(np.sqrt(max(moment, 0.0) / mass))
-    if distance < FAR or distance < TIMES * max(radius, longest):
+    if distance < FAR_DISTANCE or distance < FAR_FACTOR * max(radius, longest):
         return
     text = f"{body.where}: body {body.name!r}: its centre of mass is {distance:g} m from its frame"
     within = f"and its mass lies within {radius:.2g} m of that"

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 DIFFERENCE = 1e-6  # [rad or m] for K
 RATE_DIFFERENCE = 1e-7  # [rad/s or m/s] for D: narrower than the width of sharp friction
-STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
-ROUNDING = STILL**2  # of the largest entry of K or D
+LEAST_FREQUENCY = 1e-6  # of the largest |s|: no motion of its own, or rounding
+ROUNDING = LEAST_FREQUENCY**2  # of the largest entry of K or D
 DIGITS_LOST = 64  # rounding of accelerations, in the last digit of the largest
 MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over a second
 _sliding: WeakKeyDictionary[Model, tuple[NDArray[np.intp], Array, Array]] = WeakKeyDictionary()
@@ -119,9 +119,10 @@ def modes_along(
     a = _acceleration(scene)
     values, vectors = np.linalg.eig(_without_rounding(A, scale, float(np.sqrt(a @ M @ a))))
     largest = np.abs(values).max(initial=0.0)
-    moves = (np.abs(values) > max(STILL * largest, STILL)) & (values.imag >= 0)
+    moves = (np.abs(values) > max(LEAST_FREQUENCY * largest, LEAST_FREQUENCY)) & (values.imag >= 0)
     values = values[moves]
-    slow = np.abs(values.real) < STILL * np.abs(values)  # rounding of the differences, no decay
+    # rounding of the differences, no decay
+    slow = np.abs(values.real) < LEAST_FREQUENCY * np.abs(values)
     rates = np.where(slow, 0.0, values.real) + 1j * values.imag
     shapes = motions @ (vectors[:n, moves] / scale[:, None])
     carriers = carriers_of(scene, M, shapes.astype(complex))
@@ -322,7 +323,7 @@ def state_modes(scene: Scene) -> list[Mode]:
     return [
         Mode(complex(s), names[k])
         for s, k in zip(values, largest, strict=True)
-        if abs(s) > STILL and s.imag >= 0
+        if abs(s) > LEAST_FREQUENCY and s.imag >= 0
     ]
 
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 DIFFERENCE = 1e-6  # of coordinates [rad or m], rates, and numbers relative to 1 + their size
 SMOOTH = 1e-3  # relative to the largest entry: by which matrices may depend on the difference
-GROWN = 1.001  # largest growth from instant to instant of stable control: rigid motions have 1, up to rounding
+# from instant to instant of stable control: rigid motions have 1, up to rounding
+LARGEST_STABLE_GROWTH = 1.001
 # growth of control that is reported; without damping it grows slowly with any period
 UNSTABLE = 1.02
 MOST_NUMBERS = 300  # motions, states and held numbers of a scene that is judged
@@ -226,7 +227,7 @@ def stable_share(scene: Scene) -> tuple[float, str] | None:
     low, high = LEAST_SCALE, 1.0
     while high / low > 1.002:
         middle = (low * high) ** 0.5
-        is_stable = _growth(scene, middle) <= GROWN * continuous**middle
+        is_stable = _growth(scene, middle) <= LARGEST_STABLE_GROWTH * continuous**middle
         low, high = (middle, high) if is_stable else (low, middle)
     return low, growth[1]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
 
-WORLDS = 32  # of many that are checked, evenly spaced
+CHECKED_WORLDS = 32  # of many that are checked, evenly spaced
 _checked_models: WeakKeyDictionary[Model, set[tuple[Any, ...]]] = WeakKeyDictionary()
 _STEP = "_step_is_checked"  # attribute of the object alone: copies do not have it
 
@@ -146,7 +146,7 @@ def warn_of_worlds(
     scenes: Sequence[Scene], warn: Callable[..., object], stacklevel: int = 2
 ) -> None:
     """Warn of the first of some worlds, evenly spaced among all, that has something to warn of."""
-    for k in np.unique(np.linspace(0, len(scenes) - 1, min(len(scenes), WORLDS)).round()):
+    for k in np.unique(np.linspace(0, len(scenes) - 1, min(len(scenes), CHECKED_WORLDS)).round()):
         world = int(k)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -37,7 +37,7 @@ STIFF = Limits(1e9, 1e5)  # an hour and more, tenths of a second for a row
 ANY = Limits(1e11, 1e8)  # days, minutes for a row
 PATIENCE = 2**18  # steps of a stalled run before it is stopped
 AT_THE_EDGE = 0.5  # of the largest stable step: the step is bound by stability
-JUMP = 1.0  # change of the acceleration within a step, of its size
+ACCELERATION_JUMP = 1.0  # change of the acceleration within a step, of its size
 
 
 @dataclass
@@ -134,7 +134,7 @@ def _chatter(scene: Scene, time: float, step: float) -> str | None:
     ahead = model.integrate(state.q, step * state.v)
     after = system.acceleration(time + step, ahead, state.v + step * before)
     change = np.abs(after - before)
-    if not change.max() > JUMP * np.abs(before).max():
+    if not change.max() > ACCELERATION_JUMP * np.abs(before).max():
         return None
     name = model.velocity_names[int(change.argmax())]
     return f"the motion is stiff, the acceleration of {name!r} jumps by {change.max():.3g} within a step"

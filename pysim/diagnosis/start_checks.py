@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 
 _DIGITS = 5e-10  # least inertia along a row, relative to the largest; below, the engine's pivots are rounding
 _KINEMATIC = 1e3  # part of that which must be due to masses, not to the directions of the rows
-_BEYOND = 1e-6  # [m or rad] beyond a limit that is reported
-_FOLLOWED = 1e-6  # of the fastest coordinate's centripetal terms, which no acceleration balances
-_OPEN = {8: 1e-6, 4: 1e-3}  # [m, rad] that are rejected, by the size of a number in bytes
+_REPORTED_EXCESS = 1e-6  # [m or rad] beyond a limit that is reported
+# of the fastest coordinate's centripetal terms, which no acceleration balances
+_FOLLOWED_SHARE = 1e-6
+# [m, rad] of loops, by the size of a number in bytes
+_LARGEST_RESIDUAL = {8: 1e-6, 4: 1e-3}
 _NEARLY = {8: 1e-9, 4: 1e-4}  # [m, rad] that are a warning
-_WORLDS = 32  # whose rank is computed, evenly spaced
+_CHECKED_WORLDS = 32  # whose rank is computed, evenly spaced
 _ANGLE = 1e-6  # [rad] between rows that are independent
 _REMEDY = "as pysim.loops.assemble and pysim.loops.project return it"
 _usual_ranks: WeakKeyDictionary[Model, int] = WeakKeyDictionary()
@@ -94,7 +96,7 @@ def light_bodies(scene: Scene) -> str | None:
     size = 1 / np.sqrt(np.diag(G))
     values = np.linalg.eigvalsh(size[:, None] * G * size)[::-1]
     angles = np.linalg.svd(J / np.linalg.norm(J, axis=1, keepdims=True), compute_uv=False) ** 2
-    rank = int((angles > _FOLLOWED * angles[0]).sum())
+    rank = int((angles > _FOLLOWED_SHARE * angles[0]).sum())
     least, kinematic = values[rank - 1] / values[0], angles[rank - 1] / angles[0]
     if least > _DIGITS or least * _KINEMATIC > kinematic:
         return None
@@ -117,7 +119,7 @@ def _beyond_limits(scene: Scene) -> Iterator[tuple[int, float, str]]:
         for k, unit in enumerate(kind.q_units):
             q, lower, upper = start[at_q + k], joint.lower[k], joint.upper[k]
             beyond = max(lower - q, q - upper)
-            if beyond > _BEYOND:
+            if beyond > _REPORTED_EXCESS:
                 side, limit = ("lower", lower) if q < lower else ("upper", upper)
                 name = f"{joint.name}.{kind.q_names[k]}" if kind.nv > 1 else joint.name
                 text = f"{name!r} starts {beyond:.4g} [{unit}] beyond its {side} limit {limit:.4g} [{unit}]"
@@ -131,14 +133,16 @@ def _response(model: Model, state: State) -> NDArray[np.float64]:
         return free
     J = constraints(model, state.q, state.v, loop_q=state.loop_q).jacobian
     JM = J @ free
-    return np.asarray(free - JM.T @ np.linalg.pinv(JM @ J.T, _FOLLOWED**2, hermitian=True) @ JM)
+    return np.asarray(
+        free - JM.T @ np.linalg.pinv(JM @ J.T, _FOLLOWED_SHARE**2, hermitian=True) @ JM
+    )
 
 
 def _leads_on(model: Model, state: State) -> bool:
     """Return whether some v̇ satisfies J v̇ + J̇ v = 0 along the start velocity."""
     at = constraints(model, state.q, state.v, loop_q=state.loop_q)
-    left = at.bias - at.jacobian @ (np.linalg.pinv(at.jacobian, _FOLLOWED) @ at.bias)
-    return bool(np.abs(left).max() <= _FOLLOWED * np.abs(state.v).max(initial=0.0) ** 2)
+    left = at.bias - at.jacobian @ (np.linalg.pinv(at.jacobian, _FOLLOWED_SHARE) @ at.bias)
+    return bool(np.abs(left).max() <= _FOLLOWED_SHARE * np.abs(state.v).max(initial=0.0) ** 2)
 
 
 # Starts that are passed to a rollout ---------------------------------------------------------------
@@ -171,7 +175,7 @@ def check_starts(
         fastest = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
         _check(model, "q0", at.residual, "is open by", "[m, rad]", first, size, stacklevel)
         _check(model, "v0", slip / fastest, "slips at", "of the speed", first, size, stacklevel)
-        if not is_each or k < _WORLDS:
+        if not is_each or k < _CHECKED_WORLDS:
             _warn_of_singular(model, q, v, at, first, stacklevel)
 
 
@@ -208,7 +212,7 @@ def _check(
     tie = f"{kind_of_constraint(model, model.row_names[row])} {model.row_names[row]!r}"
     problem = f"{tie} {verb} {largest:.3g} {unit}"
     where = f"{name}: world {first + int(world)}"
-    if largest > _OPEN[size]:
+    if largest > _LARGEST_RESIDUAL[size]:
         raise SimulationError(where, f"{problem}; give a start that satisfies it, {_REMEDY}")
     text = f"{where}: {problem}, which the first step removes; give a start that satisfies it"
     warnings.warn(text, PysimWarning, stacklevel=stacklevel + 2)
@@ -219,8 +223,8 @@ def _warn_of_singular(
 ) -> None:
     """Warn of the first world, of those sampled, whose rows have a lower rank than usual for the model."""
     worlds = np.arange(len(q))
-    if len(q) > _WORLDS:
-        worlds = np.linspace(0, len(q) - 1, _WORLDS).astype(int)
+    if len(q) > _CHECKED_WORLDS:
+        worlds = np.linspace(0, len(q) - 1, _CHECKED_WORLDS).astype(int)
     J = at.jacobian[worlds]
     length = np.linalg.norm(J, axis=2, keepdims=True)
     unit = np.divide(J, length, out=np.zeros_like(J), where=length > 0)

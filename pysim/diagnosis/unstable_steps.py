@@ -44,17 +44,19 @@ if TYPE_CHECKING:
     from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import Segment
 
-STEPS = 4  # in a row that do not follow their velocity
-LASTS = 0.99  # of a velocity, which remains after these steps; a stable step reduces it
-CARRIED = 0.1  # share of the kinetic energy that a coordinate of such a step has at least
-SAME = 0.1  # relative change of a velocity from output to output, and of q against it
-MOVES = 1e-6  # [rad or m] between two outputs at a constant velocity, relative to 1 and |q|: less may be rounding
-EARLY = 10.0  # times the energy of a run so far, by which its balance is off while the run may still gain energy
-STATES = 8  # of a run, at which the cause of a balance that is off is looked for
-ROWS = 512  # outputs kept of a run whose balance is not judged
-GROWN = 100.0  # times the energies of the first half of a run: beyond what motors do to a kinetic energy
-FASTER = 3.0  # times the largest speed of the first half: what a kinetic energy beyond reason takes at least
-OFF = 0.3  # of energy and work: a smaller change of the balance may be an error of the scheme
+STEPS_IN_A_ROW = 4  # in a row that do not follow their velocity
+REMAINING_SHARE = 0.99  # of a velocity, which remains after these steps; a stable step reduces it
+ENERGY_SHARE = 0.1  # share of the kinetic energy that a coordinate of such a step has at least
+VELOCITY_CHANGE = 0.1  # relative change of a velocity from output to output, and of q against it
+# [rad or m] between two outputs at a constant velocity, relative to 1 and |q|: less may be rounding
+LEAST_MOTION = 1e-6
+EARLY_FACTOR = 10.0  # times the energy of a run so far, by which its balance is off while the run may still gain energy
+MOST_STATES = 8  # of a run, at which the cause of a balance that is off is looked for
+MOST_ROWS = 512  # outputs kept of a run whose balance is not judged
+ENERGY_GROWTH = 100.0  # times the energies of the first half of a run: beyond what motors do to a kinetic energy
+SPEED_GROWTH = 3.0  # times the largest speed of the first half: what a kinetic energy beyond reason takes at least
+# of energy and work: a smaller change of the balance may be an error of the scheme
+BALANCE_TOLERANCE = 0.3
 
 
 class StepGuard:
@@ -163,21 +165,21 @@ class StepGuard:
             if error is not None:
                 raise error
         if not self._judged:
-            apart = -max(1, len(part.t) // STATES)  # from the last one
+            apart = -max(1, len(part.t) // MOST_STATES)  # from the last one
             for row in zip(part.q[::apart][::-1], part.v[::apart][::-1], strict=True):
                 self._keep(*row)
             self._loop_q = part.loop_q[-1]
         elif part.signals is not None:
             self._see(part)
             self._last = self._balance(self._t, self._q, self._v, part.signals[-1]) - self._begin
-            self._judge(EARLY)
+            self._judge(EARLY_FACTOR)
 
     def _keep(self, q: Array, v: Array) -> None:
         """Keep one output in `_apart`, and every second of those kept when they are too many."""
         if self._count % self._apart == 0:
             self._rows.append((q.copy(), v.copy()))
         self._count += 1
-        if len(self._rows) > ROWS:
+        if len(self._rows) > MOST_ROWS:
             self._rows, self._apart = self._rows[::2], 2 * self._apart
 
     def _stacked(self, rows: list[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -190,9 +192,9 @@ class StepGuard:
 
     def _see(self, part: Segment) -> None:
         """Keep some states of the run, the last ones more densely."""
-        rows = np.unique(np.linspace(0, len(part.t) - 1, min(len(part.t), STATES)).astype(int))
+        rows = np.unique(np.linspace(0, len(part.t) - 1, min(len(part.t), MOST_STATES)).astype(int))
         own = [State(part.q[k], part.v[k], part.loop_q[k]) for k in rows.tolist()]
-        before = self._seen[:: 1 + len(self._seen) // STATES]
+        before = self._seen[:: 1 + len(self._seen) // MOST_STATES]
         self._seen = [*before, *own]
 
     def finish(self) -> None:
@@ -232,8 +234,11 @@ class StepGuard:
     def _judge(self, factor: float) -> None:
         scale = self._kinetic + float(np.ptp(self._stored))
         off = abs(self._last)
-        gives = self._work_of_dissipators - off > OFF * scale  # work that is found in the energy
-        if not gives and off <= max(factor * scale, OFF * (scale + float(self._exchanged.sum()))):
+        # work that is found in the energy
+        gives = self._work_of_dissipators - off > BALANCE_TOLERANCE * scale
+        if not gives and off <= max(
+            factor * scale, BALANCE_TOLERANCE * (scale + float(self._exchanged.sum()))
+        ):
             return  # infinite energies, whose balance is NaN, are judged
         cause = beyond_stability(self._scene, *self._seen)
         if cause is None:
@@ -269,21 +274,21 @@ def stands_still(scene: Scene, t: Array, q: Array, v: Array) -> NDArray[np.bool_
     v0, v1 = v[:, :-1], v[:, 1:]
     lengths = np.diff(t)[:, None]
     with np.errstate(all="ignore"):  # of runs that grow without bound
-        same = np.abs(v1 - v0) <= SAME * np.abs(v0)
+        same = np.abs(v1 - v0) <= VELOCITY_CHANGE * np.abs(v0)
         if not same.any():
             return same
         q0, q1 = (x.reshape(v0.shape[0] * v0.shape[1], -1) for x in (q[:, :-1], q[:, 1:]))
         moved = np.abs(scene.model.difference(q0, q1)).reshape(v0.shape)
         reach = lengths * np.abs(v0)
-        large = reach > MOVES * (1 + np.abs(q[:, :-1]).max(axis=2, initial=0.0)[..., None])
-        return np.asarray(same & large & (moved <= SAME * reach))
+        large = reach > LEAST_MOTION * (1 + np.abs(q[:, :-1]).max(axis=2, initial=0.0)[..., None])
+        return np.asarray(same & large & (moved <= VELOCITY_CHANGE * reach))
 
 
 def grown(scene: Scene, q: Array, v: Array, loop_q: Array) -> str | None:
     """Describe a kinetic energy that grows beyond reason at outputs q (n, nq), v (n, nv); None else."""
     speed = np.abs(v).max(axis=1, initial=0.0)
     half = (len(speed) + 1) // 2
-    if not len(speed) or not speed[-1] > FASTER * speed[:half].max(initial=0.0):
+    if not len(speed) or not speed[-1] > SPEED_GROWTH * speed[:half].max(initial=0.0):
         return None
     with np.errstate(all="ignore"):
         return unstable_growth(scene, *energies(scene.model, q, v), State(q[-1], v[-1], loop_q))
@@ -301,7 +306,7 @@ def unstable_growth(scene: Scene, kinetic: Array, stored: Array, end: State) -> 
     if len(kinetic) < 3 or not is_explicit(scene):
         return None
     before = kinetic[: (len(kinetic) + 1) // 2].max() + np.ptp(stored)
-    if not kinetic[-1] > GROWN * before:
+    if not kinetic[-1] > ENERGY_GROWTH * before:
         return None
     cause = beyond_stability(scene, end)
     if cause is None:
@@ -325,7 +330,7 @@ def frozen_step(
     world.see()
     q, v = state.q, state.v
     frozen = np.ones(model.nv, bool)
-    for _ in range(STEPS):
+    for _ in range(STEPS_IN_A_ROW):
         if world.step(1):
             return None  # the run itself reports it
         q1, v1 = world.parts["q"][0].copy(), world.parts["v"][0].copy()
@@ -336,11 +341,11 @@ def frozen_step(
             return None
         q, v = q1, v1
     slides, _, width = sliding_coordinates(model)
-    frozen &= np.abs(v) >= LASTS * np.abs(state.v)
+    frozen &= np.abs(v) >= REMAINING_SHARE * np.abs(state.v)
     # dry friction chatters, which is warned of
     frozen[slides] &= np.abs(v[slides]) > SLIDES * width
     energy = np.diag(np.asarray(crba(model, q))) * v**2
-    if energy[frozen].max(initial=0.0) < CARRIED * energy.sum():
+    if energy[frozen].max(initial=0.0) < ENERGY_SHARE * energy.sum():
         return None
     worst = int(np.where(frozen, energy, -1.0).argmax())
     remedy = beyond_stability(scene, state) or f"reduce simulation.step, now {h:g} [s]"
@@ -372,7 +377,9 @@ def frozen_worlds(
     errors: dict[int, SimulationError] = {}
     v0, v1 = before.v, after.v
     with np.errstate(all="ignore"):
-        same = (np.abs(v1 - v0) <= SAME * np.abs(v0)) & (np.abs(v0) * np.ptp(times) > MOVES)
+        same = (np.abs(v1 - v0) <= VELOCITY_CHANGE * np.abs(v0)) & (
+            np.abs(v0) * np.ptp(times) > LEAST_MOTION
+        )
         for k in np.flatnonzero(same.any(axis=1) & alive).tolist():
             pair = (
                 np.array(times),

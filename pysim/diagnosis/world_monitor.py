@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 ROWS_A_STEP = 0.002  # rows whose energies are computed, per step of a world
 CHECKED = 4  # worlds whose suspicion is checked, at most
-LEAST = 300_000  # bodies and constraint rows times steps and worlds: smaller rollouts are left out
+# bodies and constraint rows times steps and worlds: smaller rollouts are left out
+LEAST_WORK = 300_000
 ALONE = 4  # worlds of a pack that take as long as one alone
 CONSTRAINT = 4  # bodies that take as long as a constraint row
 _neutral_states: WeakKeyDictionary[Model, State] = WeakKeyDictionary()
@@ -134,7 +135,7 @@ def warn_of_unstable_worlds(
     """
     model = scenes[0].model
     size = (model.nbodies + CONSTRAINT * model.rows) * steps * max(len(q), ALONE)
-    if q.dtype != np.float64 or size < LEAST or len(t) < 2:
+    if q.dtype != np.float64 or size < LEAST_WORK or len(t) < 2:
         return
     with np.errstate(all="ignore"):  # of worlds that grow without bound
         found = _frozen(scenes, t, q, v, controls) or _beyond_reason(

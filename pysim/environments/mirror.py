@@ -39,8 +39,8 @@ DISPLACED, MOVING = 0.05, 0.5  # their deviations from home [m, rad], and veloci
 PUSH = 1e-3  # of a number of the action's input
 ROUNDED = 0.2  # by which entries of P may differ from −1, 0 and 1: robots are built nearly alike
 UNLIKE = 0.3  # relative difference of what a number of the action and its image change
-APART = 0.05  # of the mechanism's size, from a body to the mirror image of another
-ALIKE = 0.1  # relative difference of masses, and of changes of velocity in a control step
+IMAGE_DISTANCE = 0.05  # of the mechanism's size, from a body to the mirror image of another
+IMAGE_TOLERANCE = 0.1  # relative difference of masses, and of changes of velocity in a control step
 EQUAL = 0.02  # relative difference of signals and rewards
 
 
@@ -107,12 +107,12 @@ class MirroredStates:
         image[:, self._axis] *= -1
         names = self._scene.model.body_names
         distance = np.linalg.norm(image[:, None] - centre, axis=2)
-        unlike = np.abs(mass[:, None] - mass) > ALIKE * np.maximum(mass[:, None], mass)
+        unlike = np.abs(mass[:, None] - mass) > IMAGE_TOLERANCE * np.maximum(mass[:, None], mass)
         images = np.where(unlike, np.inf, distance).argmin(axis=1)
         size = np.ptp(centre, axis=0).max()
         for k, other in enumerate(images):
             nearest = int(distance[k].argmin())
-            if unlike[k, other] or (size and distance[k, other] > APART * size):
+            if unlike[k, other] or (size and distance[k, other] > IMAGE_DISTANCE * size):
                 apart = f"{distance[k, nearest]:.3g} m from it and of {mass[nearest]:.3g} kg"
                 raise self._fault(
                     f"body {names[k]!r} of {mass[k]:.3g} kg has no mirror image: the nearest body,"
@@ -211,7 +211,7 @@ class MirroredStates:
         wrong = np.abs(change[STATES:] - self._velocity.of(change[:STATES])).max(axis=0)
         size = np.abs(change).max()
         worst = int(wrong.argmax())
-        if wrong[worst] > ALIKE * size:
+        if wrong[worst] > IMAGE_TOLERANCE * size:
             name = self._scene.model.velocity_names[worst]
             raise self._fault(
                 f"the mechanism's mirror image accelerates otherwise, most in {name!r}, by"

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 MOST = 10**9  # steps of a control period, and these of an episode
-WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
+# of a step: a span this close to a whole number of steps is that number
+WHOLE_STEP_TOLERANCE = 1e-6
 START, SPEEDS = 1, 2  # uses of draws; the engine's noise has 0
 COMMANDS, PUSHES, INTERVALS = (
     1 << 8,
@@ -132,7 +133,7 @@ class TableReader:
 
     def _steps(self, key: str, span: float, step: float, what: str) -> int:
         count = round(span / step)
-        if count < 1 or abs(span - count * step) > WHOLE * step:
+        if count < 1 or abs(span - count * step) > WHOLE_STEP_TOLERANCE * step:
             nearest = max(count, 1) * step
             problem = f"{span:g} s is no whole number of {what} of {step:g} s"
             raise self._error((key,), f"{problem}; take {nearest:.9g} s")
@@ -372,7 +373,9 @@ class TableReader:
         else:
             span = time.arguments[0]
             count = round(span / self._period)
-            if span and (count < 1 or abs(span - count * self._period) > WHOLE * self._period):
+            if span and (
+                count < 1 or abs(span - count * self._period) > WHOLE_STEP_TOLERANCE * self._period
+            ):
                 problem = f"{span:g} s is no whole number of control periods of {self._period:g} s"
                 raise self._error(keys, f"{problem}; take {max(count, 1) * self._period:.9g} s")
         number = len(self._schedules)

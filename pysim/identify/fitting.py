@@ -40,7 +40,7 @@ REWEIGHTED = 2  # searches, each with the noise that the one before has left
 LEAST_NOISE = 1e-4  # of the largest coordinate's motion
 WIDE_RANGE_RATIO = 10.0  # ratio of two positive bounds from which on their logarithm is searched
 # standard deviations and share by which a number may change with half the step unreported
-CHANGED = (1.0, 5e-3)
+REPORTED_CHANGE = (1.0, 5e-3)
 LOST_DISTANCE = 10.0  # times the motion: distance of a world that is lost
 
 
@@ -131,7 +131,9 @@ def _warn_of_steps(
         np.abs(changes), deviations, out=np.zeros(len(changes)), where=np.isfinite(deviations)
     )
     k = int(shares.argmax())
-    if not (shares[k] > CHANGED[0] and abs(changes[k]) > CHANGED[1] * abs(values[k])):
+    if not (
+        shares[k] > REPORTED_CHANGE[0] and abs(changes[k]) > REPORTED_CHANGE[1] * abs(values[k])
+    ):
         return
     problem = (
         f"{names[k]!r} changes from {values[k]:.4g} to {values[k] + changes[k]:.4g} with half the step, by"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pysim.joints.plugin import Joint
 
 REACH = {"rad": np.pi, "m": 1.0}  # [rad or m] either side of zero, without limits
-ALONG = 17  # states along each coordinate
+STATES_ALONG = 17  # states along each coordinate
 ANYWHERE = 24  # random states
 UNIT = 1e-6  # tolerance on the norm of a quaternion
 
@@ -128,8 +128,8 @@ def probes(
     real = [(at, at_v) for part, at, at_v in coordinates.offsets() if part.group == "real"]
     states = [start]
     for at, at_v in real:
-        walk = np.tile(start, (ALONG, 1))
-        walk[:, at] = np.linspace(ends[0, at_v], ends[1, at_v], ALONG)
+        walk = np.tile(start, (STATES_ALONG, 1))
+        walk[:, at] = np.linspace(ends[0, at_v], ends[1, at_v], STATES_ALONG)
         states += list(walk)
     if 1 < len(real) <= 4:
         for corner in itertools.product((0, 1), repeat=len(real)):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 POINTS = 257  # along each coordinate
 STEEPEST_INTERVALS = 4  # number of intervals of each coordinate that are bisected
 HALVINGS = 44  # until 257 points of π are 1e-15 apart
-JUMP = 1e-6  # relative to the pose's largest number or 1; the rest of a continuous change is far smaller
+POSE_JUMP = 1e-6  # relative to the pose's largest number or 1; the rest of a continuous change is far smaller
 
 
 def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str, float] | None:
@@ -37,7 +37,7 @@ def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str
     a, X_a, X_b = _halved(numbers, np.concatenate(low), np.concatenate(high))
     size = _distance(X_a, X_b)
     worst = int(np.argmax(size))
-    least = JUMP * max(1.0, float(np.abs(X_a[worst]).max()))
+    least = POSE_JUMP * max(1.0, float(np.abs(X_a[worst]).max()))
     return (
         (describe_state(coordinates, a[worst]), float(size[worst])) if size[worst] > least else None
     )

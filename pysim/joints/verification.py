@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pysim.joints.trace import Traced
 
 ROUNDINGS = 64.0  # bounds of the rounding error
-EXACT = 1e-10  # for numbers of magnitude 1 that are computed in two ways
+EXACT_TOLERANCE = 1e-10  # for numbers of magnitude 1 that are computed in two ways
 MORE_LAWS = ("jumps", "cover", "group")
 TRACED_LAWS = ("plain", "folded", "repeats", "derivatives", "engine", "lowered")
 
@@ -113,7 +113,7 @@ def _cover(probed: Probe) -> Iterator[Fault]:
         q[:, at + part.nq - 4 : at + part.nq] *= -1
         error = np.abs(probed.numbers.poses(q) - probed.X).max(axis=(1, 2))
         worst = int(np.argmax(error))
-        if error[worst] > EXACT:
+        if error[worst] > EXACT_TOLERANCE:
             problem = (
                 f"its pose differs by {error[worst]:.3g} between {part.name!r} and its negative, "
                 f"which are one rotation, at {probed.describe_state(worst)} ({method_location(probed.numbers)})"
@@ -186,7 +186,7 @@ def _differences(
     for name, given in engine_probe.numbers(model, q, v).items():
         scale = max(1.0, float(np.abs(wanted[name]).max()))
         error = np.abs(given - wanted[name]).max() / scale
-        if not error <= EXACT:
+        if not error <= EXACT_TOLERANCE:
             problem = f"the engine's {name} differs by {error:.3g}"
             yield Fault(law, problem, "this is a bug in pysim; please report it")
 
@@ -201,7 +201,7 @@ def _plain(probed: Probe) -> Iterator[Fault]:
             pose: Pose = call(numbers.joint, "placement", q)
         X = np.column_stack([np.array(pose.rotation, float), np.array(pose.p, float)])
         error = np.abs(X - probed.X[k, :3]).max() / max(1.0, np.abs(X).max())
-        if not error <= EXACT:
+        if not error <= EXACT_TOLERANCE:
             problem = (
                 f"its recorded program differs from placement called with plain numbers by {error:.3g} "
                 f"at {probed.describe_state(int(k))} ({method_location(numbers)})"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # [m, rad] residual at which a vanished row is distinguished from one that constrains
 _CLOSED_RESIDUAL = 1e-14
-_STEPS = 60
+_MOST_STEPS = 60
 _PATIENCE_STEPS = 3
 # of residuals after and before that many steps; at a root of any multiplicity one step reaches 0.4
 _REQUIRED_RATIO = 0.5
@@ -59,7 +59,7 @@ class NullSpaceSolver:
         """
         here = self._iterate(self._model.integrate(self._at.q, step))
         sizes, near = [here.size], _FALLEN_BACK_SHARE * self._length(step)
-        for _ in range(_STEPS):
+        for _ in range(_MOST_STEPS):
             slow = (
                 len(sizes) > _PATIENCE_STEPS
                 and sizes[-1] > _REQUIRED_RATIO * sizes[-1 - _PATIENCE_STEPS]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import ModelSpec
 
 _FARTHEST = 1e31  # [m] of a joint or frame from its parent
-_MOST = 1e60  # of a body's mass, first moment or inertia, in SI units
+_LARGEST_THETA = 1e60  # of a body's mass, first moment or inertia, in SI units
 
 
 def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
@@ -76,8 +76,8 @@ def _check_size(spec: ModelSpec) -> None:
     """Reject a body, joint or frame whose numbers are not finite, or overflow in products."""
     for body in spec.bodies:
         most = float(np.abs(body.theta).max())
-        if not most <= _MOST:
-            problem = f"body {body.name!r}: its mass or inertia, {most:.3g} [kg or kg·m²], is beyond {_MOST:g}"
+        if not most <= _LARGEST_THETA:
+            problem = f"body {body.name!r}: its mass or inertia, {most:.3g} [kg or kg·m²], is beyond {_LARGEST_THETA:g}"
             raise ModelError(body.where, f"{problem}; check the units of its lengths and density")
     placed = [(f"joint {joint.name!r}", joint.at, joint.where) for joint in spec.joints]
     placed += [(f"frame {frame.name!r}", frame.pose, frame.where) for frame in spec.frames]

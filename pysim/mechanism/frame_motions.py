@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Matrix = list[list[Any]]
 
-_SMALL = 0.25  # θ² [rad²] below which sin θ/θ and (1 − cos θ)/θ² are power series
+_SMALL_ANGLE_SQUARED = 0.25  # θ² [rad²] below which sin θ/θ and (1 − cos θ)/θ² are power series
 _TERMS = 10
 
 
@@ -57,7 +57,7 @@ def rotation_of(tape: Tape, nodes: Sequence[int]) -> Matrix:
     square = sum(number * number for number in x)
     if len(x) == 4:
         return _rotated(x, 2.0 * x[3] / square, 2.0 / square)
-    near: Any = square < _SMALL
+    near: Any = square < _SMALL_ANGLE_SQUARED
     far = np.where(near, 1.0, square)
     angle: Any = np.sqrt(far)
     a = np.where(near, _series(square, 1), np.sin(angle) / angle)

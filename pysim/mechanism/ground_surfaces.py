@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 SCANNED = 256  # cells of a field along the longer side of its bounds
 TRACED = 1000  # steps at most
-NEAR = 1e-3  # of the longest side of the bounds, from where Newton's method ends the tracing
+# of the longest side of the bounds, from where Newton's method ends the tracing
+NEWTON_DISTANCE = 1e-3
 STEEP = 0.05  # least rise of a distance by the height for it
 VERTICAL_TOLERANCE = 1e-9  # of the normal of a plane, and of the axis of a grid of heights
 
@@ -112,7 +113,7 @@ def scanned(field: Field, pose: Array) -> HeightGrid:
     points = np.stack(
         [*(part.ravel() for part in np.meshgrid(x, y)), np.full(count.prod(), high[2])]
     )
-    near = NEAR * float((high - low).max())
+    near = NEWTON_DISTANCE * float((high - low).max())
     active = np.arange(points.shape[1])
     for _ in range(TRACED):
         found = field((points[:, active].T - p) @ R)

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec, LoopSpec, SceneSpec
 
-_SAME = 1e-9  # relative or absolute difference [m, rad, 1/s] of a start from its signal's
+# relative or absolute difference [m, rad, 1/s] of a start from its signal's
+_START_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def with_uniform_motions(model: Model, state: State) -> Model:
     rows = [model.rows - len(model.spec.couplings) + k for k in timed]
     rows += [k for k, name in enumerate(model.row_names) if name in driven]
     off = np.abs([at.residual[rows], (at.jacobian @ state.v + at.rates)[rows]])
-    if off.max() <= _SAME:
+    if off.max() <= _START_TOLERANCE:
         return model
     couplings = list(model.connections.couplings)
     for k in timed:
@@ -254,7 +255,9 @@ def _started(motions: Sequence[_Motion], courses: Sequence[Course], state: State
             ("q", q[motion.q], s, course.units[0]),
             ("v", v[motion.v], rate, course.units[1]),
         ):
-            if name in motion.joint.given_start and not np.isclose(given, wanted, _SAME, _SAME):
+            if name in motion.joint.given_start and not np.isclose(
+                given, wanted, _START_TOLERANCE, _START_TOLERANCE
+            ):
                 what = "rate" if name == "v" else "value"
                 problem = f"joint {motion.coordinate!r} starts with {name} = {given:.9g} [{unit}], and the {what} of "
                 problem += f"its motion {motion.signal!r} is {wanted:.9g} [{unit}] at t = 0"

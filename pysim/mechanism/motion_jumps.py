@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from pysim.mechanism.motion_courses import Course
 
-_SAMPLES = 1024  # intervals of a run in which a signal is searched for jumps
-_PARTS = 16  # of an interval that is searched further
+_INTERVALS = 1024  # intervals of a run in which a signal is searched for jumps
+_PARTS_OF_INTERVAL = 16  # of an interval that is searched further
 _ROUNDS = 9
 _LEAST_JUMP = 1e-9  # of the largest value or rate
 
@@ -28,7 +28,7 @@ def refuse_jumps(courses: Sequence[Course], duration: float) -> None:
     Raises:
         SceneError: the error gives the time of the jump.
     """
-    times = np.linspace(0, duration, 2 * _SAMPLES + 1)
+    times = np.linspace(0, duration, 2 * _INTERVALS + 1)
     for course in courses:
         values = course.at(times)
         if not np.isfinite(values).all():
@@ -54,7 +54,7 @@ def _jump(course: Course, order: int, times: Array, values: Array) -> tuple[floa
         begin, end = times[2 * at], times[2 * at + 2]
         if end - begin <= 1e-12 * max(1.0, abs(end)):
             break
-        times = np.linspace(begin, end, 2 * _PARTS + 1)
+        times = np.linspace(begin, end, 2 * _PARTS_OF_INTERVAL + 1)
         values = course.at(times)[order : order + 2]
     return float(end), float(left[at])
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pysim.sweeps.pieces import PieceRunner
 
 # distance of neighbours in the unit cube, at which truncation and rounding errors are alike
-APART = float(np.finfo(float).eps) ** (1 / 3)
+RELATIVE_DIFFERENCE = float(np.finfo(float).eps) ** (1 / 3)
 PIECE = 256  # worlds that run together
 
 
@@ -53,14 +53,18 @@ class Evaluation:
         point = np.clip(point, 0.0, 1.0)
         if self._point is None or not np.array_equal(point, self._point):
             n = len(point)
-            side = np.where(point < APART, 1.0, np.where(point > 1 - APART, -1.0, 0.0))
+            side = np.where(
+                point < RELATIVE_DIFFERENCE,
+                1.0,
+                np.where(point > 1 - RELATIVE_DIFFERENCE, -1.0, 0.0),
+            )
             first = np.where(side == 0, -1.0, side)  # in steps
             second = np.where(side == 0, 1.0, 2 * side)
-            steps = np.concatenate([np.diag(first), np.diag(second)]) * APART
+            steps = np.concatenate([np.diag(first), np.diag(second)]) * RELATIVE_DIFFERENCE
             found = self.many(np.vstack([point, point + steps]))
             here, one, two = found[0], found[1 : n + 1], found[n + 1 :]
-            central = (two - one) / (2 * APART)
-            one_sided = side[:, None] * (4 * one - 3 * here - two) / (2 * APART)
+            central = (two - one) / (2 * RELATIVE_DIFFERENCE)
+            one_sided = side[:, None] * (4 * one - 3 * here - two) / (2 * RELATIVE_DIFFERENCE)
             self._values = here
             self._slopes = np.where(side[:, None] == 0, central, one_sided).T
             self._point = point

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 NAMED = 3  # bodies without a shape
-SEEN = 100  # instants at which other runs belong in the picture
+INSTANTS_IN_PICTURE = 100  # instants at which other runs belong in the picture
 TRIAD = 0.14  # length of a frame's axes in sizes of the motion
 
 
@@ -84,7 +84,9 @@ class Player:
         known = set(trajectory.header.coordinate_names)
         self._conditions = set().union(*(p.coordinates for p in points)) & known
         for other in others:
-            self._plan.reach += list(other.poses[:: -(-len(other) // SEEN), :, :3].reshape(-1, 3))
+            self._plan.reach += list(
+                other.poses[:: -(-len(other) // INSTANTS_IN_PICTURE), :, :3].reshape(-1, 3)
+            )
         anchors = np.array(self._plan.reach).reshape(-1, 3)
         self.extent = measure(trajectory, self._hulls, up, options, anchors)
         self.follows = self.extent.follows
@@ -336,7 +338,7 @@ class Player:
             return False
         places = [trail.path for trail in self._trails]
         for run in self._others:
-            matrices = pose_matrices(run.poses[:: -(-len(run) // SEEN)])
+            matrices = pose_matrices(run.poses[:: -(-len(run) // INSTANTS_IN_PICTURE)])
             count = matrices.shape[1]
             own = [moved_points(matrices[:, b], p) for b, p in self._moving if b < count]
             places += [part.reshape(-1, 3) for part in own]

@@ -17,8 +17,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AROUND = 24  # points of a rim, along which a shape touches a field
-ALONG = 9  # points of the axis of a capsule, likewise
+POINTS_AROUND = 24  # points of a rim, along which a shape touches a field
+POINTS_ALONG = 9  # points of the axis of a capsule, likewise
 UP = (0, 0, 1)
 
 Sizes = tuple[float, ...]
@@ -132,7 +132,7 @@ class Ellipsoid(Primitive):
         return 2 * min(size)
 
     def samples(self, size: Sizes) -> tuple[Array, float]:
-        angle, height = _around(), np.linspace(-1, 1, AROUND)
+        angle, height = _around(), np.linspace(-1, 1, POINTS_AROUND)
         z, a = (part.ravel() for part in np.meshgrid(height, angle))
         flat = np.sqrt(1 - z * z)
         return np.column_stack([flat * np.cos(a), flat * np.sin(a), z]) * size, 0.0
@@ -195,8 +195,8 @@ class Capsule(Primitive):
         return 2 * size[0]
 
     def samples(self, size: Sizes) -> tuple[Array, float]:
-        along = np.zeros((ALONG, 3))
-        along[:, 2] = np.linspace(-size[1] / 2, size[1] / 2, ALONG)
+        along = np.zeros((POINTS_ALONG, 3))
+        along[:, 2] = np.linspace(-size[1] / 2, size[1] / 2, POINTS_ALONG)
         return along, size[0]
 
     def mesh(self, size: Sizes) -> Any:  # noqa: ANN401, of PyVista
@@ -228,13 +228,15 @@ class Cone(Primitive):
 
 
 def _around() -> Array:
-    return np.linspace(0, 2 * np.pi, AROUND, endpoint=False)
+    return np.linspace(0, 2 * np.pi, POINTS_AROUND, endpoint=False)
 
 
 def _rim(radius: float, z: float) -> Array:
     """Return points (n, 3) of a circle at a height z."""
     angle = _around()
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(AROUND, z)])
+    return np.column_stack(
+        [radius * np.cos(angle), radius * np.sin(angle), np.full(POINTS_AROUND, z)]
+    )
 
 
 PRIMITIVES: dict[str, Primitive] = {

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Law = Callable[[Array], Array]
 
 WORLD = "world"
-MOST = 200  # forces that are recorded; each takes about 0.2 ms for 256 rows
+MOST_FORCES = 200  # forces that are recorded; each takes about 0.2 ms for 256 rows
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
@@ -64,7 +64,7 @@ class ForceRecords:
         forces = [f for f in spec.forces if self._is_recorded(f)]
         self._driven: list[slice] = []  # columns among the readings, after the others
         driven = () if signals is None else self._exerted(signals, forces)
-        if len(forces) + len(driven) > MOST:
+        if len(forces) + len(driven) > MOST_FORCES:
             return
         for force in forces:
             plugin: Any = find_force(force.type)

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
 
-SHARE = 1e-2  # of energy and work: a smaller change is not reported
+REPORTED_SHARE = 1e-2  # of energy and work: a smaller change is not reported
 CONSERVED = 1e-3  # the same where no work is done, of schemes of order 2 and more
 LARGE_GAIN = 0.1  # the same of what convex steps gain
-FALLS = 0.75  # of a change, to which halved steps reduce it at least
-JUMP = 0.02  # of energy and work: a change that may be a jump
+HALVED_STEP_RATIO = 0.75  # of a change, to which halved steps reduce it at least
+LEAST_JUMP = 0.02  # of energy and work: a change that may be a jump
 # times the fall of a scheme's order: the fall of a jump, which shorter steps avoid
 FALLS_AT_ONCE = 6.0
 MOST_STEPS = 1_000_000  # of a run that is repeated
@@ -47,8 +47,8 @@ ROUNDING = 1e-10  # of the energy: a smaller change may be rounding, as where a 
 RESOLVED = 0.7  # largest |h s| of the fastest mode that a step resolves
 REACH = 1.5  # times the distance covered between two outputs: a stop within it may be touched
 SINGULAR = 0.2  # of the largest smallest singular value: near a singular position
-ROWS = 256  # outputs at which the rank of the loops is compared
-PARTS = 64  # of an interval in which the rank is looked at
+MOST_ROWS = 256  # outputs at which the rank of the loops is compared
+PARTS_OF_INTERVAL = 64  # of an interval in which the rank is looked at
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,14 @@ def _imbalance(scene: Scene, trajectory: Trajectory, steps: int) -> Imbalance | 
     if change[until] <= ROUNDING * np.abs(energy[:rows]).max():
         return None
     share = change[until] / (scale + exchanged)
-    if not share > (SHARE if exchanged or kind.order == 1 else CONSERVED):
+    if not share > (REPORTED_SHARE if exchanged or kind.order == 1 else CONSERVED):
         return None
     parts = np.diff(balance[: until + 1])
     row = int((parts if kind.contacts else np.abs(parts)).argmax())
     if kind.adaptive:
-        explained = change[until] <= SHARE * exchanged + _tolerated(scene, trajectory, steps, scale)
+        explained = change[until] <= REPORTED_SHARE * exchanged + _tolerated(
+            scene, trajectory, steps, scale
+        )
     else:
         explained = not np.isfinite(scene.settings.step) or 2 * steps > MOST_STEPS
         explained = explained or not (kind.contacts or resolves(scene, trajectory, row))
@@ -128,10 +130,10 @@ def _falls(scene: Scene, trajectory: Trajectory, until: int, change: float, shar
     if shorter is None:
         return True
     order = find_integrator(scene.settings.integrator).order
-    if order is not None and share > JUMP and scene.contacts is None:
+    if order is not None and share > LEAST_JUMP and scene.contacts is None:
         least = change / (FALLS_AT_ONCE * 2.0 ** (order + 1))
-        return least <= shorter < FALLS * change
-    return shorter < FALLS * change
+        return least <= shorter < HALVED_STEP_RATIO * change
+    return shorter < HALVED_STEP_RATIO * change
 
 
 def _tolerated(scene: Scene, trajectory: Trajectory, steps: int, scale: float) -> float:
@@ -239,11 +241,11 @@ def _cause(scene: Scene, trajectory: Trajectory, row: int) -> tuple[str, str]:
 
 def _nearly_singular(scene: Scene, q: Array, row: int) -> bool:
     """Return whether the rows are much closer to losing rank between two outputs than elsewhere in the run."""
-    model, shares = scene.model, np.linspace(0.0, 1.0, PARTS + 1)
+    model, shares = scene.model, np.linspace(0.0, 1.0, PARTS_OF_INTERVAL + 1)
     there = model.integrate(
         np.tile(q[row], (len(shares), 1)), np.outer(shares, model.difference(q[row], q[row + 1]))
     )
-    everywhere = q[:: max(1, len(q) // ROWS)]
+    everywhere = q[:: max(1, len(q) // MOST_ROWS)]
     J = constraints(model, np.concatenate([there, everywhere])).jacobian
     longest = np.linalg.norm(J, axis=2).max(axis=0)[:, None]  # a row may vanish there
     values = np.linalg.svd(J / np.maximum(longest, 1e-300), compute_uv=False)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pysim.worlds.segment import Segment
 
 PREVIEW = 0.4  # [s] of wall time
-LONGEST = 2e-3  # [s] of fixed steps between two evaluations of the forces from outside, if a step is shorter
+LONGEST_INTERVAL = 2e-3  # [s] of fixed steps between two evaluations of the forces from outside, if a step is shorter
 
 
 class LiveRun:
@@ -116,7 +116,7 @@ class LiveRun:
         steps = 1
         if not find_integrator(settings.integrator).adaptive:
             interval = steps_between(0.0, settings.every, settings.step)
-            steps = max(1, int(LONGEST * interval / settings.every))
+            steps = max(1, int(LONGEST_INTERVAL * interval / settings.every))
         external = ExternalForces(self._compute, steps, self._none)
         self._segments: Iterator[Segment] = recorded_segments(
             self._recorded, self._recorder, self._clock, external

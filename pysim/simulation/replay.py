@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
     from pysim.worlds.world_records import WorldRecords
 
-STEPS = 20  # that are shown
-RECORDS = 64  # before the failure that are kept
+SHOWN_STEPS = 20  # that are shown
+RECORDS_BEFORE_FAILURE = 64  # before the failure that are kept
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _LastRecords(Recorder):
 
     def __init__(self, scene: Scene, start: _Checkpoint) -> None:
         super().__init__(scene)
-        self.checkpoints = deque([start], maxlen=RECORDS)
+        self.checkpoints = deque([start], maxlen=RECORDS_BEFORE_FAILURE)
         self.failed_at = np.inf  # [s] of outputs that were found to be wrong, if no step failed
         self._rows_added = start.rows
 
@@ -184,7 +184,7 @@ class _Watch:
 
 def replay(
     path: str | PathLike[str],
-    steps: int = STEPS,
+    steps: int = SHOWN_STEPS,
     *,
     force: bool = False,
     allow_code: bool = False,
@@ -212,7 +212,7 @@ def replay(
     return replay_run(run, steps)
 
 
-def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
+def replay_run(run: StoppedRun, steps: int = SHOWN_STEPS) -> Replay:
     """Return the last steps of a run that was stopped by an error.
 
     Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
 
-STILL = 1e-24  # of the energy: the kinetic energy that rounding alone gives
+ROUNDING_ENERGY = 1e-24  # of the energy: the kinetic energy that rounding alone gives
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class RunSummary:
     @property
     def moved(self) -> bool:
         """Whether anything moved by more than rounding."""
-        return self.energy_scale > STILL * max(*map(abs, self.energy), self.energy_drift)
+        return self.energy_scale > ROUNDING_ENERGY * max(*map(abs, self.energy), self.energy_drift)
 
     @property
     def relative_drift(self) -> float:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     Results = list[tuple[slice, PieceResult]]
 
 TASK_TIME = 30.0  # [s]
-AHEAD = 2  # tasks in flight for each thread of the workers
-SLOW = 3.0  # times the median time of a task, after which it is given to a second worker
+TASKS_OF_THREAD = 2  # tasks in flight for each thread of the workers
+SLOW_FACTOR = 3.0  # times the median time of a task, after which it is given to a second worker
 TIMEOUT = 10.0  # [s] for a connection
-WAIT = 0.5  # [s] between looks at tasks that do not end
+LOOK_INTERVAL = 0.5  # [s] between looks at tasks that do not end
 WITHOUT_WORKERS = 300.0  # [s], after which a sweep ends
-LOSSES = 5  # of workers that run a task, after which it fails
+MOST_LOSSES = 5  # of workers that run a task, after which it fails
 
 
 @dataclass
@@ -177,7 +177,7 @@ class _Computation:
             count = max(1, int(TASK_TIME / max(float(np.median(self._piece_times)), 1e-9)))
         threads = self._threads()
         count = max(1, min(count, len(self._waiting) // threads))  # the last ones are shared, too
-        while self._waiting and len(self._running) < AHEAD * threads:
+        while self._waiting and len(self._running) < TASKS_OF_THREAD * threads:
             pieces = [self._waiting.pop() for _ in range(min(count, len(self._waiting)))]
             task = _Task(pieces, time.perf_counter())
             self._start(task)
@@ -195,7 +195,7 @@ class _Computation:
         """Give a task that takes long to a second worker, if one is idle."""
         if self._waiting or not self._task_times or len(self._running) >= self._threads():
             return
-        limit = SLOW * float(np.median(self._task_times))
+        limit = SLOW_FACTOR * float(np.median(self._task_times))
         for task in self._running:
             if len(task.futures) == 1 and time.perf_counter() - task.begin > limit:
                 self._start(task)
@@ -205,7 +205,7 @@ class _Computation:
 
         futures = [future for task in self._running for future in task.futures]
         try:
-            wait(futures, timeout=WAIT, return_when="FIRST_COMPLETED")
+            wait(futures, timeout=LOOK_INTERVAL, return_when="FIRST_COMPLETED")
         except OutOfTime:
             return
 
@@ -224,7 +224,7 @@ class _Computation:
         if len(done) < len(task.futures):
             return None
         error = done[-1].exception()
-        if isinstance(error, KilledWorker) and len(task.futures) < LOSSES:
+        if isinstance(error, KilledWorker) and len(task.futures) < MOST_LOSSES:
             self._start(task)
             return None
         if isinstance(error, KilledWorker):

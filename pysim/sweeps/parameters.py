@@ -35,7 +35,7 @@ MOST_WORLDS = 10**8
 SHARED = ("simulation", "output")  # tables that are the same in all worlds
 _RANGE = re.compile(r"^([^:,()]+):([^:,()]+):([^:,()]+)$")
 _CALL = re.compile(r"^\s*(\w+)\s*\(([^()]*)\)\s*$")
-_OPEN = 2.0**-53  # distance of samples from 0 and 1
+_OPEN_INTERVAL = 2.0**-53  # distance of samples from 0 and 1
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Plan:
         }
         if self.distributions:
             u = unit_samples(self.method, self.samples, len(self.distributions), self.seed)
-            u = np.clip(u, _OPEN, 1 - _OPEN)
+            u = np.clip(u, _OPEN_INTERVAL, 1 - _OPEN_INTERVAL)
             for (key, kind), column in zip(self.distributions.items(), u.T, strict=True):
                 found[key] = np.tile(kind.values(column), self.worlds // self.samples)
         return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pysim.trajectory.record import Trajectory
 
-ROWS = 4096  # of a CSV file that are read together
+ROWS_OF_BLOCK = 4096  # of a CSV file that are read together
 
 
 def table_of(
@@ -74,8 +74,8 @@ def to_csv(
     with file:
         writer = csv.writer(file)
         writer.writerow(table_of(trajectory, slice(0, 0), frames))
-        for first in range(0, len(trajectory), ROWS):
-            columns = table_of(trajectory, slice(first, first + ROWS), frames)
+        for first in range(0, len(trajectory), ROWS_OF_BLOCK):
+            columns = table_of(trajectory, slice(first, first + ROWS_OF_BLOCK), frames)
             writer.writerows(
                 [repr(float(x)) for x in row]
                 for row in zip(*(values for _, values in columns.values()), strict=True)

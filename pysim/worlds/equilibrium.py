@@ -51,7 +51,7 @@ _NEUTRAL_FORCE = 1e-8  # of the largest stiffness: a force along a neutral motio
 _HALVINGS = 12
 _CLOSING_STEPS = 5  # steps that close the loops after an iteration
 _LOAD_STEP = 0.1  # of the loads at first
-_SHORTEST = 1e-3
+_SHORTEST_LOAD_STEP = 1e-3
 _FEW_ITERATIONS = 15  # iterations of a load step that is short enough
 
 
@@ -189,7 +189,7 @@ class _Search:
         """Follow the equilibria under r − (1 − s) r₀ from the start, s = 0, to s = 1; None if they end before."""
         start, _, _ = self._residual(begin)
         s, step, place, count = 0.0, _LOAD_STEP, begin, 0
-        while s < 1 and step > _SHORTEST:
+        while s < 1 and step > _SHORTEST_LOAD_STEP:
             there = min(1.0, s + step)
             found, more = self._iterated(place, (1 - there) * start, False)
             count += more

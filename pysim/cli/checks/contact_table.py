@@ -29,9 +29,9 @@ REASONS = {
         "; an srdf, self_collision = true or a [[contact]] that names both lets them touch",
     ),
 }
-LEVEL = 1e-6  # slopes below are level
-LISTED = 4  # meshes in a line
-BRAKED = 0.5  # of gravity: acceleration along a curved surface that a contact has to follow without a word
+LEVEL_SLOPE = 1e-6  # slopes below are level
+MOST_LISTED_MESHES = 4  # meshes in a line
+BRAKING_SHARE = 0.5  # of gravity: acceleration along a curved surface that a contact has to follow without a word
 OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
 
 
@@ -106,7 +106,9 @@ def print_left_out(scene: Scene, contacts: CompiledContacts) -> None:
         verb = "overlaps" if len(depths) == 1 else "overlap"
         remedy = "a [[contact]] that names both lets them touch"
         which = f"{_links(len(depths))} of one robot that {verb} at the start"
-        print_line(f"  left out    {which}: {deepest_first(depths, LISTED, ' m')}; {remedy}")
+        print_line(
+            f"  left out    {which}: {deepest_first(depths, MOST_LISTED_MESHES, ' m')}; {remedy}"
+        )
     spec = scene.model.spec.contacts
     excluded = set() if spec is None else {frozenset(pair) for pair in spec.excluded}
     solid = {link.name for link in scene.model.spec.bodies if link.collisions} | {WORLD}
@@ -134,8 +136,14 @@ def print_hulls(scene: Scene) -> None:
                 added[f"{mesh.name!r} of {link.name!r}"] = volume
     if added:
         names = sorted(added, key=lambda name: -added[name])
-        listed = ", ".join(f"{name} {100 * added[name]:.3g} %" for name in names[:LISTED])
-        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        listed = ", ".join(
+            f"{name} {100 * added[name]:.3g} %" for name in names[:MOST_LISTED_MESHES]
+        )
+        more = (
+            f" and {len(names) - MOST_LISTED_MESHES} more"
+            if len(names) > MOST_LISTED_MESHES
+            else ""
+        )
         collide = "mesh that is not convex collides as its hull, which adds volume"
         if len(names) > 1:
             collide = "meshes that are not convex collide as their hulls, which adds volume"
@@ -161,8 +169,14 @@ def print_parts(scene: Scene) -> None:
                 texts.append(f"{name} as {len(pieces)} ({100 * volume:+.2g} % of volume)")
     if texts:
         collide = "mesh collides" if len(texts) == 1 else "meshes collide"
-        more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
-        text = f"{len(texts)} {collide} as convex parts: {', '.join(texts[:LISTED])}{more}"
+        more = (
+            f" and {len(texts) - MOST_LISTED_MESHES} more"
+            if len(texts) > MOST_LISTED_MESHES
+            else ""
+        )
+        text = (
+            f"{len(texts)} {collide} as convex parts: {', '.join(texts[:MOST_LISTED_MESHES])}{more}"
+        )
         print_line(f"  parts       {text}")
 
 
@@ -226,7 +240,7 @@ def print_braking(scene: Scene, contacts: CompiledContacts) -> None:
     braked = {
         contacts.pairs[shape.pair].name: shape.law
         for shape in sorted(contacts.shapes, key=lambda shape: shape.law.dissipation)
-        if _is_curved(shape) and shape.law.dissipation * step * BRAKED * wanted > 1
+        if _is_curved(shape) and shape.law.dissipation * step * BRAKING_SHARE * wanted > 1
     }
     if not braked:
         return
@@ -268,7 +282,7 @@ def print_creep(scene: Scene, contacts: CompiledContacts) -> None:
         normal = np.array(shape.ground.normal)
         press = -float(gravity @ normal)
         along = float(np.linalg.norm(gravity + press * normal))
-        if press > 0 and along > LEVEL * press:
+        if press > 0 and along > LEVEL_SLOPE * press:
             slopes[contacts.pairs[shape.pair].name] = along / (shape.law.dynamic_friction * press)
     for name, share in slopes.items():
         how = "slides, its slope exceeds the angle of friction"

@@ -11,9 +11,9 @@ from pysim.cli.messages import print_line
 if TYPE_CHECKING:
     from pysim.analysis.linear_system import LinearMode, LinearSystem
 
-SHOWN = 0.05  # of the largest entry of a mode: what moves
-MOST = 4  # states named in a line
-MOVES = 1e-6  # [m/s², rad/s²] of a start that is no equilibrium
+SHOWN_SHARE = 0.05  # of the largest entry of a mode: what moves
+MOST_LISTED_STATES = 4  # states named in a line
+LEAST_ACCELERATION = 1e-6  # [m/s², rad/s²] of a start that is no equilibrium
 
 
 def print_linear(system: LinearSystem) -> None:
@@ -23,7 +23,7 @@ def print_linear(system: LinearSystem) -> None:
     inputs = ", ".join(system.inputs) or "none"
     print_line(f"  linear      {kind}, {len(system.states)} states, inputs: {inputs}")
     largest = float(np.abs(system.rate).max(initial=0.0))
-    if largest > MOVES:
+    if largest > LEAST_ACCELERATION:
         at = system.states[int(np.abs(system.rate).argmax())]
         print_line(f"  rest        the start is no equilibrium: the rate of {at} is {largest:.3g}")
     print_line(f"  {'pole [1/s]':<28} {'frequency':>12} {'damping':>8}  moves")
@@ -44,8 +44,8 @@ def _mode_text(mode: LinearMode, states: tuple[str, ...]) -> str:
     order = sorted(among, key=lambda k: -sizes[k])
     entries = [
         f"{states[k].removeprefix('q.')} {_relative(mode.shape[k] / mode.shape[order[0]])}"
-        for k in order[:MOST]
-        if sizes[k] > SHOWN * most
+        for k in order[:MOST_LISTED_STATES]
+        if sizes[k] > SHOWN_SHARE * most
     ]
     return f"{pole:<28} {frequency:>12} {damping:>8}  {', '.join(entries)}"
 

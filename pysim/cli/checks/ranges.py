@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pysim.analysis.ranges_of_motion import CoordinateRange, RangesOfMotion
 
-SHOWN = 6  # names in a line
+MOST_LISTED_NAMES = 6  # names in a line
 
 
 def print_ranges(ranges: RangesOfMotion) -> None:
@@ -34,8 +34,12 @@ def print_ranges(ranges: RangesOfMotion) -> None:
         (ranges.without_shape, "not examined, without a collision shape"),
     ):
         if names:
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            print_line(f"  overlap     {', '.join(names[:SHOWN])}{more}: {why}")
+            more = (
+                f" and {len(names) - MOST_LISTED_NAMES} more"
+                if len(names) > MOST_LISTED_NAMES
+                else ""
+            )
+            print_line(f"  overlap     {', '.join(names[:MOST_LISTED_NAMES])}{more}: {why}")
 
 
 def _interval(lower: float, upper: float, unit: str) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 FRAMES_SHOWN = 12
-CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed
+LEAST_CHANGE = 1e-9  # [m, rad, per second] changes of a start that are printed
 RESISTANCES = (
     ("armature", "armature"),
     ("damping", "damping"),
@@ -175,7 +175,7 @@ def print_assembly(scene: Scene) -> None:
         changed = [
             f"{model.velocity_names[k]} {values[k]:.4g}"
             for k in np.argsort(-changes, kind="stable")
-            if changes[k] > CHANGED
+            if changes[k] > LEAST_CHANGE
         ]
         more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
         if changed:

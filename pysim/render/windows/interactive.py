@@ -33,7 +33,7 @@ TURN = np.pi  # [rad] of orbit for a drag across the window's height
 WHEEL = 1.15  # zoom of one notch
 CLICK = 4.0  # [pixel] that a click may move
 SMOOTH = 4  # samples of a pixel
-SLOW = 0.03  # [s] of one drawing, above which moving pictures are drawn with one sample
+SLOW_DRAWING = 0.03  # [s] of one drawing, above which moving pictures are drawn with one sample
 REMEDY = "make a picture with pysim still, or a movie with pysim movie, which need none"
 REST = 0.4  # [s] without a change after which the picture is drawn with all samples
 MARGIN = 28.0  # [pixel]
@@ -174,7 +174,7 @@ class InteractiveWindow:
         self.player.draw()
         self.plotter.render_window.WaitForCompletion()
         self._changed = False
-        return clock.monotonic() - first > SLOW
+        return clock.monotonic() - first > SLOW_DRAWING
 
     def _set_fine(self, *, fine: bool) -> None:
         if fine is not self._fine:

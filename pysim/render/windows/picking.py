@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pysim.render.player import Player
     from pysim.trajectory import TrajectoryHeader
 
-SHOWN = 3  # coordinates of a joint
+MOST_COORDINATES = 3  # coordinates of a joint
 TOLERANCE = 1e-3  # of the window's diagonal
 
 
@@ -62,7 +62,7 @@ def state_of_body(header: TrajectoryHeader, body: int, place: Array, q: Array, v
         ("v", header.velocity_names, header.velocity_units, v),
     ):
         own = [k for k, label in enumerate(labels) if label.split(".")[0] == joint]
-        for k in own[:SHOWN]:
+        for k in own[:MOST_COORDINATES]:
             unit = "" if units[k] in {"", "1"} else f" {units[k]}"
             parts.append(f"{key}.{labels[k]} {values[k]:.4g}{unit}")
     return "   ".join(parts)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pysim.worlds.world_records import WorldRecords
 
 
-_ROWS = 64  # of a block
+_ROWS_OF_BLOCK = 64  # of a block
 _SCENE = ""  # in place of the name of a parameter, for the digest of the scene of a list
 
 
@@ -106,7 +106,7 @@ class WorldParameters(Mapping[str, Any]):
             self._known[name] = parameter
             size = len(parameter.start)
             if not self._blocks or not self._blocks[-1].has_room(size):
-                self._blocks.append(ParameterBlock(max(_ROWS, size), self._records.count))
+                self._blocks.append(ParameterBlock(max(_ROWS_OF_BLOCK, size), self._records.count))
             block = self._blocks[-1]
             rows, self._values[name], self._seen[name] = block.add(name, self._starts(parameter))
             self._rows[name] = block, rows
