@@ -129,9 +129,9 @@ _LATE = {  # names by the module that is imported when one of them is used
     "pysim.worlds.element_forces": ("element_forces",),
     "pysim.worlds.loading": ("Scene", "load_model"),
 }
-_HOME = {name: module for module, names in _LATE.items() for name in names}
-_OWN = [
-    *_HOME,
+_MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
+_PUBLIC = [
+    *_MODULE_OF,
     "IdentificationError",
     "JointError",
     "ModelError",
@@ -178,8 +178,8 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
 
     def __getattr__(name: str) -> object:
         """Import a public name's module when the name is first used."""
-        if name in _HOME:
-            value: object = getattr(import_module(_HOME[name]), name)
+        if name in _MODULE_OF:
+            value: object = getattr(import_module(_MODULE_OF[name]), name)
         elif name in _MODULES:
             value = import_module(f"pysim.{name}")
         elif name in _RENAMED:  # not kept, so that every use is warned of
@@ -187,7 +187,7 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
             warnings.warn(text, DeprecationWarning, stacklevel=2)
             return getattr(import_module("pysim.algorithms"), _RENAMED[name])
         elif name == "__all__":
-            value = sorted({*_OWN, *_algorithms()})
+            value = sorted({*_PUBLIC, *_algorithms()})
         elif name.startswith("_"):
             raise AttributeError(f"module 'pysim' has no attribute {name!r}")
         elif name in _algorithms():
@@ -204,4 +204,4 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
     def __dir__() -> list[str]:
         special = {name for name in globals() if name.startswith("__")} - {"__getattr__", "__dir__"}
         absent = {name for name, package in _PACKAGES.items() if find_spec(package) is None}
-        return sorted(({*_OWN, *_algorithms(), *_MODULES} | special) - absent)
+        return sorted(({*_PUBLIC, *_algorithms(), *_MODULES} | special) - absent)

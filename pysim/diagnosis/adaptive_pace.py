@@ -93,14 +93,13 @@ class PaceMonitor:
         self.report(f"{problem}{cause}; {remedy}")
 
     def _cause(self, scene: Scene, time: float, step: float, worst: int) -> str:
-        """Describe what is sharp at the scene's state."""
+        """Describe what makes steps short at the scene's state; '' if nothing is found."""
         if limit := _limit(scene):
             return limit
         try:
             return sharpness(scene, time, step, worst)
-        except (
-            ValueError
-        ):  # forces that are NaN have no modes; the run ends with the name of their element
+        except ValueError:
+            # forces that are NaN have no modes; the run ends with the name of their element
             return ""
 
 

@@ -40,7 +40,7 @@ _POWER = re.compile(r"(?:\^|\*\*)(-?\d+)")
 
 
 def connect_in(wanted: str, given: str) -> str:
-    """Return the remedy for a signal in another unit than is wanted: a gain, where it only differs in scale."""
+    """Return the remedy for a signal in a wrong unit: a gain if the units differ by a factor."""
     remedy = f"connect a signal in [{wanted}]"
     part, _, per = given.partition("/")
     unit, factor = _SCALES.get(part, ("", 1.0))

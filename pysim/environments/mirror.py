@@ -248,7 +248,7 @@ class MirroredStates:
 def joined(
     parts: Sequence[SignedPlaces], scales: Array | None = None, frames: int = 1
 ) -> SignedPlaces:
-    """Return the image of numbers side by side, with scales and as many frames one after the other."""
+    """Return the mirror image of parts side by side, scaled, and repeated for a number of frames."""
     sizes = np.cumsum([0, *(len(part.place) for part in parts)])
     place = np.concatenate(
         [np.zeros(0, np.intp), *(p.place + at for p, at in zip(parts, sizes[:-1], strict=True))]

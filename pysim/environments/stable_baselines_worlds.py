@@ -69,7 +69,9 @@ class StableBaselinesWorlds(VecEnv):
         Raises:
             AttributeError: always.
         """
-        raise AttributeError(f"{attr_name}: worlds share one environment; set it there")
+        raise AttributeError(
+            f"{attr_name}: all worlds share one pysim.Environment; set the attribute of that object"
+        )
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
@@ -79,7 +81,9 @@ class StableBaselinesWorlds(VecEnv):
         Raises:
             AttributeError: always.
         """
-        raise AttributeError(f"{method_name}: worlds share one environment; call it there")
+        raise AttributeError(
+            f"{method_name}: all worlds share one pysim.Environment; call the method of that object"
+        )
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
         """Return that no world is wrapped."""

@@ -113,7 +113,7 @@ def compress_torques(unknowns: Unknowns, samples: Samples, folds: int) -> Triang
 
 
 def reduce_rows(triangle: Array | None, rows: Array) -> Array:
-    """Take rows [W y] into a triangle."""
+    """Return the triangle R of a QR factorisation of rows [W y], below those of an earlier triangle if given."""
     stacked = rows if triangle is None else np.concatenate([triangle, rows])
     return np.asarray(np.linalg.qr(stacked, mode="r"))
 

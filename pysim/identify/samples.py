@@ -91,12 +91,12 @@ def make_samples(
         rows = slice(start, len(time) - start)
         arrays = {key: values[rows] for key, values in arrays.items()} | filtered
         time, first_row = time[rows], first_row + start
-    _tell_of_stops(model, arrays["q"], source)
+    _warn_of_stops(model, arrays["q"], source)
     return Samples(time, **arrays, source=source, first_row=first_row)
 
 
-def _tell_of_stops(model: Model, q: Array, source: str) -> None:
-    """Warn of samples that press on a stop: what it gives them is the drawing's, and taken for measured."""
+def _warn_of_stops(model: Model, q: Array, source: str) -> None:
+    """Warn of samples on a stop with default stiffness: the torques of such a stop are guessed, not measured."""
     pressing: dict[str, int] = {}
     for joint, at in zip(model.joints, model.q_offsets, strict=True):
         at_q, at_v = find_joint(joint.type).real_coordinates

@@ -53,7 +53,7 @@ def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
         PysimError: theta is not ten numbers (…, 10), or tolerance is not a finite number.
     """
     values = shaped(theta, "theta", (10,)).astype(np.float64, copy=False)
-    return _some_body_has(values, checked_number(tolerance, "tolerance"))
+    return _is_physical(values, checked_number(tolerance, "tolerance"))
 
 
 def has_positive_energy(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
@@ -82,7 +82,7 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
     """
     values = shaped(theta, "theta", (10,), alone=True).astype(np.float64, copy=False)
     tolerance = checked_number(tolerance, "tolerance")
-    if _some_body_has(values, tolerance):
+    if _is_physical(values, tolerance):
         return None
     if not np.isfinite(values).all():
         return "a number is not finite"
@@ -134,7 +134,7 @@ def nearest_physical(theta: ArrayLike, margin: float = 0.0) -> Array:
     return np.where(changed[..., None], theta_of(J), values)
 
 
-def _some_body_has(theta: Array, tolerance: float) -> NDArray[np.bool_]:
+def _is_physical(theta: Array, tolerance: float) -> NDArray[np.bool_]:
     """`is_physical` of numbers (…, 10) that may not be finite."""
     finite = np.asarray(np.isfinite(theta).all(axis=-1))
     safe = np.where(finite[..., None], theta, 0.0)

@@ -250,7 +250,7 @@ def _refuse_no_number(model: Model, at: Constraints) -> None:
 
 
 def _refuse_leap(model: Model, start: Array, begin: Constraints, best: ClosureIterate) -> None:
-    """Reject a start that moves farther than its misfit explains, as to the one position that inexact axes allow."""
+    """Reject a start that moves much farther than its misfit, as where inexact axes close in one position only."""
     if not model.rows:
         return
     size = _size(model, best) if model.spec.loops else 1.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysim.errors import PysimError
 
-_OWN = "pysim."  # modules of the classes that name their bounds
+_OF_PYSIM = "pysim."  # modules of the classes that name their bounds
 
 
 def check_bounds(plugin: object) -> None:
@@ -42,7 +42,7 @@ def driving_gains(plugin: object) -> dict[str, float]:
 
 def bounded_fields(owner: type, kind: str) -> tuple[str, ...]:
     """Return the names of a class's fields of one kind; none of other modules, where the name may mean anything."""
-    return tuple(getattr(owner, kind, ())) if owner.__module__.startswith(_OWN) else ()
+    return tuple(getattr(owner, kind, ())) if owner.__module__.startswith(_OF_PYSIM) else ()
 
 
 def _numbers_of_field(plugin: object, name: str) -> list[float]:

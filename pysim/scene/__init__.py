@@ -114,7 +114,7 @@ def read_optimise(
 
 
 def read_sweep(path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Sweep:
-    """Return the `[sweep]` table of a scene file with overrides, as in `read_scene`; others are not checked."""
+    """Return the `[sweep]` table of a scene file with overrides, as in `read_scene`; other tables are not checked."""
     from pysim.scene.toml.records.single_tables import read_toml_sweep
 
     return read_toml_sweep(located(path), {} if overrides is None else overrides)

@@ -81,7 +81,7 @@ def road_of(
         spacing = float(steps.min())
         multiples = steps / spacing
         if np.abs(multiples - multiples.round()).max() > SPACING_TOLERANCE * multiples.max():
-            problem = f"has places that are no multiples of their least distance, {spacing:g} m"
+            problem = f"has stations that are no multiples of their least distance, {spacing:g} m"
             raise PysimError("profile", f"{problem}; give the spacing of the nodes")
     count = _intervals(length, spacing)
     nodes = np.interp(np.linspace(places[0], places[-1], count + 1), places, heights)

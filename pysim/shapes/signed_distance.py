@@ -271,7 +271,7 @@ def _outputs(plugin: SignedDistance, tape: Tape) -> list[int]:
 
 
 class _Gradient(Derivative):
-    """Derivative in which lengths that are 0 do not change: those of vectors such as max(q, 0) of a box's inside."""
+    """Derivative that is 0 for a length √(x² + y² + …) that is 0, as that of max(q, 0) is inside a box."""
 
     def _rule(self, index: int) -> int:
         tape, node = self.tape, self.tape.nodes[index]

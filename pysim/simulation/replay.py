@@ -151,7 +151,7 @@ class _Watch:
         )
 
     def steps(self) -> tuple[ReplayStep, ...]:
-        """Return the steps that were seen."""
+        """Return the recorded steps, each with the iterations that it took."""
         before = [0, *(one[3] for one in self.seen)]
         found = [
             self._step(*one, max(0, one[3] - start) if k else one[3])

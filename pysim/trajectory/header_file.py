@@ -190,7 +190,7 @@ def _size(file: h5py.File, key: str) -> int:
     """Return how many numbers a signal has in a row, 0 for one number."""
     shape = dataset(file, key).shape
     if shape is None or len(shape) not in (1, 2):
-        raise ValueError(f"{key!r} has shape {shape}, a signal has rows of numbers")
+        raise ValueError(f"{key!r} has shape {shape}, and a signal (rows,) or (rows, size)")
     return int(shape[1]) if len(shape) == 2 else 0
 
 

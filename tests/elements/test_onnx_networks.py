@@ -171,7 +171,7 @@ def words(_: np.random.Generator) -> Any:
 ERRORS = {
     endless: "has 10000000 inputs and outputs of layers, at most 32768 are allowed; train a smaller",
     widened: "inputs and outputs of layers, at most 32768 are allowed; train a smaller network",
-    unread: "the operator Add reads 'b', which nothing gives before it; export it again",
+    unread: "the operator Add reads 'b', which no operator computes before it; export it again",
     unmade: "nothing gives its output 'y'; export it again",
     moving: "the second input of MatMul is no matrix of the file; export it again",
     bare: "the operator Add cannot be applied: list index out of range; export it again",

@@ -190,7 +190,7 @@ def test_nodes_between_the_places_of_a_profile_are_interpolated() -> None:
 FAULTS = {
     "road = { profile = [[0, 0], [0, 1]] }": "ground[0].road.profile: has places that do not increase, at row 1; "
     "sort the rows by x",
-    "road = { profile = [[0, 0], [0.3, 1], [1, 0]] }": "places that are no multiples of their least distance, 0.3 m; "
+    "road = { profile = [[0, 0], [0.3, 1], [1, 0]] }": "stations that are no multiples of their least distance, 0.3 m; "
     "give the spacing of the nodes",
     'road = { roughness = "I", length = 5 }': "ground[0].road.roughness: unknown class 'I'",
     'road = { roughness = "C" }': "a random road needs its length [m]; give length",

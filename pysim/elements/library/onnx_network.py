@@ -116,7 +116,9 @@ class OnnxNetwork:
         for node in self.nodes:
             unknown = next((name for name in node.inputs if name and name not in values), None)
             if unknown is not None:
-                problem = f"the operator {node.operator} reads {unknown!r}, which nothing gives"
+                problem = (
+                    f"the operator {node.operator} reads {unknown!r}, which no operator computes"
+                )
                 raise PysimError(self.path, f"{problem} before it; export it again")
             given = [values[name] if name else None for name in node.inputs]
             try:

@@ -250,7 +250,7 @@ class PathReader:
             return surface.is_one_sided
         if surface.kind == "torus":
             return False
-        return bool(surface.goes_far(*self._sampled(surface, nodes, segment)).any())
+        return bool(surface.passes_far_side(*self._sampled(surface, nodes, segment)).any())
 
     def _sampled(self, surface: Surface, nodes: list[Node], segment: int) -> tuple[Array, Array]:
         """Return the ends (n, 3) of a segment in a surface's frame, at configurations within the ranges."""

@@ -79,18 +79,18 @@ class Surface:
         meets = self.distance(a, b) < 0
         if self.kind == "torus":
             return self._are_pulled_in(a, b) | meets
-        goes_round = np.zeros(len(a), bool)
+        crosses = np.zeros(len(a), bool)
         if self.is_one_sided:
-            goes_round = self._go_round(self._scaled(a), self._scaled(b))
-        touches = self._are_outside(a, b) & (meets | goes_round)
-        return touches & self._are_between_ends(a, b, goes_round)
+            crosses = self._cross_far_ray(self._scaled(a), self._scaled(b))
+        touches = self._are_outside(a, b) & (meets | crosses)
+        return touches & self._are_between_ends(a, b, crosses)
 
-    def goes_far(self, a: Array, b: Array) -> Truths:
-        """Return whether lines between points (n, 3) of the surface's frame meet it opposite to its side."""
+    def passes_far_side(self, a: Array, b: Array) -> Truths:
+        """Return whether straight lines from a to b (n, 3) pass through the surface on the side to avoid."""
         if not self.is_one_sided:
             return np.zeros(len(a), bool)
-        goes_round = self._go_round(self._scaled(a), self._scaled(b))
-        return self._are_outside(a, b) & (self.distance(a, b) < 0) & goes_round
+        crosses = self._cross_far_ray(self._scaled(a), self._scaled(b))
+        return self._are_outside(a, b) & (self.distance(a, b) < 0) & crosses
 
     def part(self, *, is_sided: bool) -> PathPart:
         """Return the obstacle of a path, which may keep to the surface's side."""
@@ -137,7 +137,7 @@ class Surface:
         scaled = point / self.radii
         return np.asarray(scaled * [1, 1, 0] if self.kind == "cylinder" else scaled)
 
-    def _go_round(self, a: Array, b: Array) -> Truths:
+    def _cross_far_ray(self, a: Array, b: Array) -> Truths:
         """Return whether straight lines between scaled points cross the ray opposite to the side."""
         side = np.array(self.side) / self.radii
         normal = side / np.linalg.norm(side)

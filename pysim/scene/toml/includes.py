@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INCLUDE = "include"
 MOST_FILES = 100
 SUFFIXES = (".toml",)
-_OWN = {"name", INCLUDE}  # keys that an included file keeps to itself
+_NOT_INCLUDED = {"name", INCLUDE}  # keys that an included file keeps to itself
 _JOINED = {("assembly", "hold")}  # lists of names in tables, which are joined
 
 
@@ -99,11 +99,11 @@ def _merged(source: Source, included_files: list[Source]) -> Source:
     included: dict[Steps, tuple[Source, Steps]] = {}
     for file in included_files:
         for name, value in file.values.items():
-            if name not in _OWN and _is_joined(name, value):
+            if name not in _NOT_INCLUDED and _is_joined(name, value):
                 _join(values, (name,), value, file, included)
     for file in reversed(included_files):
         for name, value in file.values.items():
-            if name in _OWN or _is_joined(name, value):
+            if name in _NOT_INCLUDED or _is_joined(name, value):
                 continue
             if name not in values:
                 values[name] = {} if isinstance(value, dict) else value

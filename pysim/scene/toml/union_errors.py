@@ -41,7 +41,7 @@ class Invalid(NamedTuple):
 
 def choose(errors: Iterable[ErrorDetails], values: object) -> Iterator[Invalid]:
     """Yield the errors of a document's values, those of one type for each key that takes several."""
-    several: dict[tuple[Step, ...], dict[Step, list[Invalid]]] = {}
+    by_key: dict[tuple[Step, ...], dict[Step, list[Invalid]]] = {}
     for details in errors:
         at = _type_step(details["loc"], values)
         if at is None:
@@ -49,8 +49,8 @@ def choose(errors: Iterable[ErrorDetails], values: object) -> Iterator[Invalid]:
         else:
             key, name, rest = details["loc"][:at], details["loc"][at], details["loc"][at + 1 :]
             invalid = Invalid((*key, *rest), details)
-            several.setdefault(key, {}).setdefault(name, []).append(invalid)
-    for key, types in several.items():
+            by_key.setdefault(key, {}).setdefault(name, []).append(invalid)
+    for key, types in by_key.items():
         meant = [
             found for found in types.values() if not all(_has_other_type(key, e) for e in found)
         ]

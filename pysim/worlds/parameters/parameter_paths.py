@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec, RodSpec
     from pysim.worlds.loading import Scene
 
-_OTHERS = {"static_friction", "dynamic_friction", "young", "poisson", "restitution", "where"}
+_OTHER_KEYS = {"static_friction", "dynamic_friction", "young", "poisson", "restitution", "where"}
 _SURFACE = {  # keys of a surface: fields of its specification
     "friction": ("static_friction", "dynamic_friction"),
     "friction.static": ("static_friction",),
     "friction.dynamic": ("dynamic_friction",),
     "stiffness.linear": ("stiffness",),
     "restitution.value": ("restitution",),
-    **{field.name: (field.name,) for field in fields(SurfaceSpec) if field.name not in _OTHERS},
+    **{field.name: (field.name,) for field in fields(SurfaceSpec) if field.name not in _OTHER_KEYS},
 }
 _BODY = ("mass", "com", "inertia")
 _COMPONENTS = {"com": ("0", "1", "2"), "inertia": ("xx", "yy", "zz", "xy", "yz", "xz")}

@@ -118,7 +118,7 @@ class WorldParameters(Mapping[str, Any]):
 
     @property
     def are_lengths(self) -> bool:
-        """Whether lengths of rods are among the parameters of worlds."""
+        """Whether worlds differ in lengths of rods."""
         return any(parameter.of_whole_scene for parameter in self._known.values())
 
     def _starts(self, parameter: Parameter) -> Array:
