@@ -12,12 +12,14 @@
 namespace pysim::constraints {
 
 /// Residual [m, rad] at which projection stops, residual below which it stops when it no longer decreases,
-/// residual that must be reached, and the largest number of iterations.
+/// residuals that must be reached with and without redundant rows, and the largest number of iterations.
 template <class Real>
 struct ProjectionTolerance {
   static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-15) : Real(2e-7);
   static constexpr Real enough = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
   static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
+  /// of rows that repeat others in a file's digits, which no configuration closes
+  static constexpr Real required_of_redundant = sizeof(Real) == 8 ? Real(1e-7) : Real(1e-4);
   static constexpr int tries = 12;
   /// product of the initial residual and the remaining rate above which v is corrected once more
   static constexpr Real aside = sizeof(Real) == 8 ? Real(1e-14) : Real(1e-7);
@@ -26,9 +28,9 @@ struct ProjectionTolerance {
 /// Result of a projection.
 template <class S>
 struct Projected {
-  S residual;  ///< largest |g| [m, rad]
-  S open;      ///< the same, 0 for couplings that are as closed as rounding of their large angles permits
-  S rank;      ///< independent rows of J
+  S residual;               ///< largest |g| [m, rad]
+  simd::Mask<S> is_closed;  ///< whether it is within the tolerance
+  S rank;                   ///< independent rows of J
 };
 
 /// How a projection went, for its derivatives: the corrections that it made.
@@ -115,7 +117,7 @@ class Projection {
   /// start of the step, or regularised: the step began at a singular position, and the rows are needed again.
   void settle_with_all_rows(const S* found_q) {
     if (dependence_ == nullptr) return;
-    const auto stuck = open() > all<S>(Tolerance::required);
+    const auto stuck = !is_closed();
     if (none(stuck)) return;
     for (int i = 0; i < model_.rows; ++i) dependence_->row[i] &= !stuck;
     for (int i = 0; i < model_.reduced_nq; ++i) moved_[i] = q_[i], q_[i] = found_q[i];
@@ -149,17 +151,7 @@ class Projection {
   /// Largest |g|.
   S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
 
-  /// Largest |g| of rows that rounding does not explain.
-  S open() const {
-    S size = largest(static_cast<const S*>(rows_.g), model_.rows - model_.couplings);
-    for (int k = 0; k < model_.couplings; ++k) {
-      const auto& coupling = model_.coupling[k];
-      const S left = abs(rows_.g[coupling.row]);
-      const auto opens = !(left <= rounding_of_coupling<S>(model_, coupling, q_));
-      size = select(opens & !(left <= size), left, size);
-    }
-    return size;
-  }
+  simd::Mask<S> is_closed() const { return are_loops_closed() & are_couplings_closed(); }
 
   S rank() const { return delassus_.G.rank; }
   const Semidefinite<S>& factor() const { return delassus_.G; }
@@ -169,6 +161,36 @@ class Projection {
   friend class ProjectionProduct;
 
   using Rounds = ProjectionRounds<S>;
+
+  /// Rows that were left out, as they repeat others of their loop, may be open by its digits.
+  simd::Mask<S> are_loops_closed() const {
+    const S required = all<S>(Tolerance::required);
+    const auto closed = largest(static_cast<const S*>(rows_.g), model_.rows - model_.couplings) <= required;
+    if (none(!closed)) return closed;
+    auto by_digits = simd::everywhere<S>();
+    for (int k = 0; k < model_.loops; ++k) {
+      const auto& loop = model_.loop[k];
+      auto holds = simd::nowhere<S>();
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) holds |= factor().is_taken(i);
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+        const auto repeats = holds & !factor().is_taken(i);
+        by_digits &= abs(rows_.g[i]) <= select(repeats, all<S>(Tolerance::required_of_redundant), required);
+      }
+    }
+    return closed | by_digits;
+  }
+
+  /// As far as rounding of their large angles permits.
+  simd::Mask<S> are_couplings_closed() const {
+    auto closed = simd::everywhere<S>();
+    for (int k = 0; k < model_.couplings; ++k) {
+      const auto& coupling = model_.coupling[k];
+      const S left = abs(rows_.g[coupling.row]);
+      closed &=
+          (left <= all<S>(Tolerance::required)) | (left <= rounding_of_coupling<S>(model_, coupling, q_));
+    }
+    return closed;
+  }
 
   /// Takes down the correction of the worlds `made`, from `from` (count).
   void note(simd::Mask<S> made, const S* from, int count, typename Rounds::Round& round) const {
@@ -254,7 +276,7 @@ Projected<S> project(const ModelOf<S>& model,
   projection.settle_with_all_rows(found_q);
   projection.settle_velocity();
   projection.follow();
-  return {projection.residual(), projection.open(), projection.rank()};
+  return {projection.residual(), projection.is_closed(), projection.rank()};
 }
 
 }  // namespace pysim::constraints

@@ -209,11 +209,10 @@ struct System {
   /// Projects a state that a scheme has reached at a time onto the constraints; true in every lane in which
   /// that succeeds.
   simd::Mask<S> project(S time, S* q, S* v) const {
-    using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return simd::everywhere<S>();
     const auto projected =
         constraints::project(model, time, q, v, loop_q, workspace, known_dependence(), dependence);
-    return projected.open <= all<S>(Tolerance::required);
+    return projected.is_closed;
   }
 };
 

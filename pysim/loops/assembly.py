@@ -17,15 +17,28 @@ import numpy as np
 
 from pysim.algorithms import crba, forward_kinematics, frame_placement
 from pysim.errors import ModelError, PysimWarning
-from pysim.loops.closure_solver import ClosureIterate, close, nearest, reduced, rounding_of
-from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
+from pysim.loops.closure_solver import (
+    PARALLEL_ANGLE,
+    REQUIRED_OF_REDUNDANT,
+    ClosureIterate,
+    close,
+    nearest,
+    reduced,
+    rounding_of,
+)
+from pysim.loops.constraints import (
+    DEPENDENT,
+    Constraints,
+    constraints,
+    kind_of_constraint,
+    unit_rows,
+)
 from pysim.loops.mobility import (
     SMALLEST_ANGLE,
     is_independent,
     mobility,
     rows_and_lengths,
     scaled_rows,
-    unit_rows,
 )
 from pysim.loops.redundant_rows import MORE_DIGITS, redundant_opening
 from pysim.typing import Array
@@ -45,8 +58,7 @@ _SHORTEST_STEP = 1e-3
 _BRANCH_JUMP = 5.0  # steps: larger changes of the others mean another branch
 # of the mechanism's size, or [rad]: left of dimensions written with few digits
 _CUT_OFF_DIGITS = 1e-5
-_PARALLEL_ANGLE = 1e-4  # [rad] between a row and those before it: nearly the same
-_EXACT_RESIDUAL = 1e-12  # of the mechanism's size: left of dimensions that agree
+_UNNOTICED = 0.1 * REQUIRED_OF_REDUNDANT  # [m, rad] that redundant rows may open without a warning
 # times the root of the misfit: how far a start moves, also near a dead centre
 _EXPLAINED_FACTOR = 100.0
 _ROUNDING = 1e-9  # [m, rad] that a start moves where nothing has to be closed
@@ -192,6 +204,8 @@ def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
     slip = np.abs(J @ rate + best.at.rates)
     fastest = max(1.0, np.abs(rate).max(initial=0.0))
     allowed = np.maximum(REQUIRED * fastest, rounding_of(J, rate))
+    if (slip > allowed).any() and best.repeats_rows:
+        allowed = np.maximum(allowed, REQUIRED_OF_REDUNDANT * fastest)
     if (slip > allowed).any() and _agree_to_digits(model, best):
         allowed = np.maximum(allowed, SMALLEST_ANGLE * fastest * np.abs(J).max())
     if (slip > allowed).any():
@@ -286,7 +300,8 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
     if redundant and _is_rounding(model, best):
         problem = (
             f"{kind}{'s' * (len(names) > 1)} {listed} cannot be closed (residuals in [m, rad]): here {redundant} of "
-            f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {MORE_DIGITS}"
+            f"{model.rows} rows are redundant, so that dimensions must agree to about"
+            f" {REQUIRED_OF_REDUNDANT:g}; {MORE_DIGITS}"
         )
         return _where(model, names[0]), problem
     sizes = {"loop": "lengths", "coupling": "ratios and offsets", "motion": "its signal"}.get(
@@ -304,9 +319,9 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
 
 def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
     """Warn of redundant rows that are closed with so small a margin that they may open during the motion."""
-    if best.largest <= _EXACT_RESIDUAL * max(1.0, _size(model, best)):
+    if best.largest <= _UNNOTICED:
         opening = redundant_opening(model, best.q, best.at.loop_q)
-        if opening is not None:
+        if opening is not None and opening.left > _UNNOTICED:
             text = f"{_where(model, opening.name)}: {opening}"
             warnings.warn(text, PysimWarning, stacklevel=2)
         return
@@ -324,7 +339,7 @@ def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
 def _redundant_rows(model: Model, best: ClosureIterate) -> int:
     """Return the number of rows of a nearly closed configuration that are redundant, or almost."""
     values = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
-    return model.rows - int((values > _PARALLEL_ANGLE).sum())
+    return model.rows - int((values > PARALLEL_ANGLE).sum())
 
 
 def _is_rounding(model: Model, best: ClosureIterate) -> bool:

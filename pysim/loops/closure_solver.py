@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.constraints import DEPENDENT, Constraints, constraints
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints, unit_rows
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
 REQUIRED = 1e-10  # [m, rad] largest residual of an accepted configuration
+# the same where rows repeat others in a file's digits: no configuration closes them; as in the engine
+REQUIRED_OF_REDUNDANT = 1e-7
+PARALLEL_ANGLE = 1e-4  # [rad] between a row and those before it: nearly the same
 _ROUNDING = 16 * float(np.finfo(float).eps)
 _TRIES = 200
 _LONGEST_STEP = 0.3  # [m or rad] largest step of a coordinate
@@ -45,13 +48,24 @@ _NEGATIVE_CURVATURE = 1e-4  # curvature below −this times the largest leads do
 class ClosureIterate:
     """Configuration that the solver has reached, and its constraints."""
 
+    model: Model
     q: Array
     at: Constraints
 
     @property
     def allowed(self) -> Array:
-        """Tolerance on g (rows,) [m or rad], larger if rounding of large coefficients requires it."""
-        return np.maximum(REQUIRED, rounding_of(self.at.jacobian, self.q))
+        """Tolerance on g (rows,) [m or rad], larger for redundant rows, and for rounding of large coefficients."""
+        required = REQUIRED
+        if REQUIRED < self.largest <= REQUIRED_OF_REDUNDANT and self.repeats_rows:
+            required = REQUIRED_OF_REDUNDANT
+        return np.maximum(required, rounding_of(self.at.jacobian, self.q))
+
+    @property
+    def repeats_rows(self) -> bool:
+        """Whether rows depend on others, or nearly do."""
+        rows = unit_rows(self.model, self.at)
+        sines = np.linalg.svd(rows, compute_uv=False)
+        return len(rows) > self.model.nv or bool((sines <= PARALLEL_ANGLE).any())
 
     @property
     def closed(self) -> bool:
@@ -153,7 +167,7 @@ def descend(
 
     Directions in which rows depend on each other are not followed; which those are is judged by `independent`.
     """
-    here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
+    here = ClosureIterate(model, q, constraints(model, q, loop_q=loop_q))
     history = [here.size]
     for _ in range(_TRIES):
         if here.largest <= closed or not len(free):
@@ -205,7 +219,7 @@ def _searched(model: Model, here: ClosureIterate, step: Array) -> ClosureIterate
     """Return the iterate along a step, which is halved until the residual decreases."""
     for scale in 0.5 ** np.arange(12):
         q = model.integrate(here.q, scale * step)
-        there = ClosureIterate(q, constraints(model, q, loop_q=here.at.loop_q))
+        there = ClosureIterate(model, q, constraints(model, q, loop_q=here.at.loop_q))
         if there.size < here.size:
             return there
     return here

@@ -76,6 +76,24 @@ def loop_begins(model: Model) -> NDArray[np.intp]:
     return np.cumsum([0, *model.loop_rows], dtype=np.intp)[:-1]
 
 
+def kinds_of_rows(model: Model, at: Constraints) -> list[NDArray[np.intp]]:
+    """Return rows of each loop that hold positions, and those that hold rotations; of couplings one by one."""
+    holds_position = np.linalg.norm(at.wrenches[:, :3], axis=1) > 0.5**0.5
+    kinds = []
+    for first, count in zip(loop_begins(model), model.loop_rows, strict=True):
+        rows = np.arange(first, first + count)
+        kinds += [rows[holds_position[rows]], rows[~holds_position[rows]]]
+    return [kind for kind in kinds if len(kind)]
+
+
+def unit_rows(model: Model, at: Constraints) -> Array:
+    """Return J (rows, nv), the longest of a loop's rows of one kind of unit length, whatever the bodies weigh."""
+    length = np.linalg.norm(at.jacobian, axis=1)
+    for kind in kinds_of_rows(model, at):
+        length[kind] = length[kind].max()
+    return np.asarray(at.jacobian / np.where(length > 0, length, 1.0)[:, None])
+
+
 def constraint_residual(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:

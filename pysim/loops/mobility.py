@@ -20,7 +20,7 @@ import numpy as np
 
 from pysim.algorithms import crba
 from pysim.loops.closure_solver import ClosureIterate, Independence
-from pysim.loops.constraints import constraints, loop_begins
+from pysim.loops.constraints import constraints, kinds_of_rows
 from pysim.loops.singular_branches import followed, neighbours
 from pysim.mechanism.constraint_compiler import rows_of
 from pysim.typing import Array
@@ -28,7 +28,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
@@ -84,7 +84,7 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
         loop_q: initial guess of the coordinates of the loops' joints (loop_nq,).
     """
     q = np.asarray(q, float)
-    here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
+    here = ClosureIterate(model, q, constraints(model, q, loop_q=loop_q))
     rows, length = rows_and_lengths(model, q, here.at)
     rank = rank_here = _rank(rows)
     stuck = 0
@@ -152,14 +152,6 @@ def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Arra
     return rows_and_lengths(model, q, constraints(model, q, loop_q=loop_q))[0]
 
 
-def unit_rows(model: Model, at: Constraints) -> Array:
-    """Return J (rows, nv), the longest of a loop's rows of one kind of unit length, whatever the bodies weigh."""
-    length = np.linalg.norm(at.jacobian, axis=1)
-    for kind in _kinds(model, at):
-        length[kind] = length[kind].max()
-    return np.asarray(at.jacobian / np.where(length > 0, length, 1.0)[:, None])
-
-
 def rows_and_lengths(model: Model, q: Array, at: Constraints) -> tuple[Array, Array]:
     """`scaled_rows`, and their divisors (rows, 1): of a kind that has vanished here, the lengths around."""
     L = np.linalg.cholesky(crba(model, q))
@@ -171,21 +163,11 @@ def rows_and_lengths(model: Model, q: Array, at: Constraints) -> tuple[Array, Ar
     beside = np.nan_to_num(constraints(model, aside).jacobian) @ np.linalg.inv(L).T
     length = np.linalg.norm(A, axis=1)
     most = np.maximum(length, np.linalg.norm(beside, axis=2).max(axis=0, initial=0.0))
-    for kind in _kinds(model, at):
+    for kind in kinds_of_rows(model, at):
         length[kind], most[kind] = length[kind].max(), most[kind].max()
     moves = (length > _VANISHED_LENGTH * most) & (length > _ZERO_LENGTH * most.max(initial=0.0))
     divisor = np.where(moves, length, np.where(most > 0, most, 1.0))[:, None]
     return np.where(moves[:, None], A / divisor, 0.0), divisor
-
-
-def _kinds(model: Model, at: Constraints) -> list[NDArray[np.intp]]:
-    """Return rows of each loop that hold positions, and those that hold rotations; of couplings one by one."""
-    holds_position = np.linalg.norm(at.wrenches[:, :3], axis=1) > 0.5**0.5
-    kinds = []
-    for first, count in zip(loop_begins(model), model.loop_rows, strict=True):
-        rows = np.arange(first, first + count)
-        kinds += [rows[holds_position[rows]], rows[~holds_position[rows]]]
-    return [kind for kind in kinds if len(kind)]
 
 
 def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:

@@ -103,4 +103,6 @@ class NullSpaceSolver:
         return np.asarray((rows.T / self._scale).T)
 
     def _iterate(self, q: Array) -> ClosureIterate:
-        return ClosureIterate(q, constraints(self._model, q, loop_q=self._at.at.loop_q))
+        return ClosureIterate(
+            self._model, q, constraints(self._model, q, loop_q=self._at.at.loop_q)
+        )

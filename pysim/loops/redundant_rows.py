@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.loops.closure_solver import REQUIRED, ClosureIterate, Independence, descend
+from pysim.loops.closure_solver import (
+    REQUIRED_OF_REDUNDANT,
+    ClosureIterate,
+    Independence,
+    descend,
+    rounding_of,
+)
 from pysim.loops.constraints import constraints, kind_of_constraint
 from pysim.loops.mobility import SMALLEST_ANGLE, is_independent, null_space, rows_and_lengths
 from pysim.typing import Array
@@ -43,8 +49,8 @@ class Opening:
     def __str__(self) -> str:
         return (
             f"{self.kind} {self.name!r} has redundant rows, and opens by {self.left:.2g} [m, rad] when the mechanism"
-            f" moves by {OPENING_MOTION:g} [m or rad]: its dimensions agree to few digits, and a run ends when it is"
-            f" open by more than {REQUIRED:g}; {MORE_DIGITS}"
+            f" moves by {OPENING_MOTION:g} [m or rad]: its dimensions agree to few digits, so that it may lock, and a"
+            f" run ends when it is open by more than {REQUIRED_OF_REDUNDANT:g}; {MORE_DIGITS}"
         )
 
 
@@ -53,7 +59,7 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
 
     None where no row is redundant, where all close, or where what opens belongs to a singular configuration.
     """
-    at = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
+    at = ClosureIterate(model, q, constraints(model, q, loop_q=loop_q))
     if not np.isfinite(at.at.jacobian).all():
         return None
     rows, scale = rows_and_lengths(model, at.q, at.at)
@@ -74,7 +80,9 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
         step = OPENING_MOTION * motion / np.abs(motion).max()
         moved = model.integrate(at.q, step)
         there = descend(model, moved, at.at.loop_q, np.arange(model.nv), independent=independent)
-        excess = np.abs(there.at.residual) - np.maximum(_EXACT_RESIDUAL, there.allowed - REQUIRED)
+        excess = np.abs(there.at.residual) - np.maximum(
+            _EXACT_RESIDUAL, rounding_of(there.at.jacobian, there.q)
+        )
         if excess.max() > 0 and opened < there.largest <= _CUT_OFF_DIGITS:
             opened, name = there.largest, model.row_names[int(excess.argmax())]
     return Opening(kind_of_constraint(model, name), name, opened) if name else None

@@ -16,7 +16,7 @@ from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator, find_integrator, make
 from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
-from pysim.loops.closure_solver import REQUIRED
+from pysim.loops.closure_solver import REQUIRED, REQUIRED_OF_REDUNDANT
 from pysim.loops.constraints import constraint_forces, constraints
 from pysim.mechanism.actuation import actuator_forces
 from pysim.spatial import right_jacobian_inverse
@@ -95,7 +95,8 @@ class ModelSystem:
         if not self.model.rows:
             return q, v
         projected = project(self.model, q, v, loop_q=self.loop_q, t=t)
-        if not projected.residual <= REQUIRED:
+        required = REQUIRED if projected.rank == self.model.rows else REQUIRED_OF_REDUNDANT
+        if not projected.residual <= required:
             return q * np.nan, v
         self.loop_q[:] = projected.loop_q
         return projected.q, projected.v

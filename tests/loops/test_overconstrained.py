@@ -159,9 +159,19 @@ def test_steps_that_adapt_stay_on_their_branch_where_a_lone_row_vanishes(
     np.testing.assert_allclose(cart, 0.8 * np.cos(pin), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("digits", [7, 8, 9, 10])
+def test_bennetts_linkage_moves_as_exactly_as_its_twist_is_written(tmp_path, digits):
+    (tmp_path / "s.toml").write_text(BENNETT, "utf-8")
+    exact = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    (tmp_path / "s.toml").write_text(BENNETT.replace(repr(TURN), f"{TURN:.{digits}f}"), "utf-8")
+    run = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    assert np.ptp(exact.q, axis=0).max() > 1
+    np.testing.assert_allclose(run.q, exact.q, rtol=0, atol=5 * 10.0**-digits)
+
+
 def test_dimensions_that_hardly_agree_are_warned_of_where_the_start_still_closes(tmp_path):
-    """Nine digits of Bennett's twist: the start closes to 1e-11, and the first steps would open it beyond 1e-10."""
-    text = BENNETT.replace(repr(TURN), f"{TURN:.9f}")
+    """Six digits of Bennett's twist: the start closes to 1e-8, and the first steps would open it beyond 1e-7."""
+    text = BENNETT.replace(repr(TURN), f"{TURN:.6f}")
     (tmp_path / "s.toml").write_text(text, "utf-8")
     reported = r"loop 'last' closes to \S+ \[m, rad\] only: 3 of 5 rows are redundant here, .*with more digits"
     with pytest.warns(pysim.PysimWarning, match=reported):

@@ -57,18 +57,17 @@ def test_count_and_dynamics_agree(tmp_path, tilt):
     assert (values > 1e-6 * values[degrees - 1]).sum() == degrees
 
 
-@pytest.mark.parametrize("tilt", [1e-9, 1e-8, 1e-7])
-def test_a_load_warns_of_rows_that_agree_to_few_digits(tmp_path, tilt):
+def test_a_load_warns_of_rows_that_agree_to_few_digits(tmp_path):
     path = tmp_path / "legs.toml"
-    path.write_text(two_legs(tilt), "utf-8")
+    path.write_text(two_legs(1e-7), "utf-8")
     with pytest.warns(PysimWarning) as caught:
         pysim.load_scene(path)
     (text,) = [str(w.message) for w in caught if "redundant rows" in str(w.message)]
     assert "loop '" in text
     assert text.endswith(
-        "m or rad]: its dimensions agree to few digits, and a run ends when it is open by more than 1e-10; write"
-        " them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute or"
-        " point_on_line instead of ball"
+        "m or rad]: its dimensions agree to few digits, so that it may lock, and a run ends when it is open by more"
+        " than 1e-07; write them with more digits, or close a loop by a type with fewer rows, such as ball instead of"
+        " revolute or point_on_line instead of ball"
     )
 
 
@@ -93,22 +92,48 @@ def test_exact_dimensions_are_not_warned_of(scene):
         pysim.load_scene(f"scenes/{scene}.toml")
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit", "generalized_alpha"])
-def test_a_run_that_opens_names_the_digits_and_not_the_step(tmp_path, integrator):
-    scene = load(tmp_path, 1e-8, KICKED, integrator)
-    with pytest.raises(SimulationError) as caught:
-        pysim.simulate(scene)
-    assert "its dimensions agree to few digits" in str(caught.value)
-    assert "reduce simulation.step" not in str(caught.value)
+@pytest.mark.parametrize("tilt", [1e-10, 1e-9, 1e-8])
+@pytest.mark.parametrize(
+    ("integrator", "exact"), [("convex", 1e-8), ("rk4", 1e-3), ("generalized_alpha", 1e-3)]
+)
+def test_legs_of_a_file_of_eight_digits_move_as_in_exact_dimensions(
+    tmp_path, tilt, integrator, exact
+):
+    """No warning; thin rods turn about their axes by rounding, which other schemes than convex do not damp."""
+    expected = pysim.simulate(load(tmp_path, 0.0, KICKED, integrator))
+    path = tmp_path / "legs.toml"
+    path.write_text(two_legs(tilt, integrator=integrator), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PysimWarning)
+        run = pysim.simulate(pysim.load_scene(path, overrides=KICKED))
+    assert np.ptp(expected.q, axis=0).max() > 1
+    np.testing.assert_allclose(run.q, expected.q, rtol=0, atol=exact)
 
 
-@pytest.mark.filterwarnings("ignore:.*hinge6.*redundant:pysim.errors.PysimWarning")
+@pytest.mark.filterwarnings("ignore:the start is a singular position:pysim.errors.PysimWarning")
 @pytest.mark.parametrize("integrator", ["rk4", "dopri5", "variational", "implicit_midpoint"])
-def test_bricards_linkage_with_a_rod_too_long_by_1e_10_names_the_digits(integrator):
-    overrides = {"joint.hinge2.at.xyz": [1 + 1e-10, 0, 0], "simulation.integrator": integrator}
+@pytest.mark.parametrize("excess", [1e-10, 1e-8])
+def test_bricards_linkage_with_a_rod_of_eight_digits_moves_as_in_exact_dimensions(
+    integrator, excess
+):
+    settings = {"simulation.integrator": integrator}
+    if integrator == "dopri5":
+        settings["simulation.rtol"] = 1e-8
+    exact = pysim.simulate(pysim.load_scene("scenes/bricard.toml", overrides=settings))
+    long = settings | {"joint.hinge2.at.xyz": [1 + excess, 0, 0]}
+    run = pysim.simulate(pysim.load_scene("scenes/bricard.toml", overrides=long))
+    np.testing.assert_allclose(run.q, exact.q, rtol=0, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*hinge6:pysim.errors.PysimWarning")
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "variational", "implicit_midpoint"])
+def test_a_run_that_opens_names_the_digits_and_not_the_step(integrator):
+    """A rod of Bricard's linkage is too long by 1e-7: to first order it moves, and no motion is counted."""
+    overrides = {"joint.hinge2.at.xyz": [1 + 1e-7, 0, 0], "simulation.integrator": integrator}
     if integrator == "dopri5":
         overrides["simulation.rtol"] = 1e-8
     scene = pysim.load_scene("scenes/bricard.toml", overrides=overrides)
     with pytest.raises(SimulationError) as caught:
         pysim.simulate(scene)
     assert "its dimensions agree to few digits" in str(caught.value)
+    assert "reduce simulation.step" not in str(caught.value)

@@ -237,10 +237,9 @@ class SdirkStep {
       simd::copy_each<S>(v, model.nv, state.v);
     }
     if (model.rows == 0) return good;
-    using Tolerance = constraints::ProjectionTolerance<Real>;
     const auto projected =
         constraints::project(model, time, state.q, state.v, state.loop_q, inner_.workspace);
-    return good & (projected.open <= all<S>(Tolerance::required));
+    return good & projected.is_closed;
   }
 
   System<S> inner_;

@@ -94,9 +94,8 @@ class ConvexStep {
     remember(state);
     if (model_.mimic) rows_.reduce(q, v, state.q, state.v);
     if (model_.rows > 0) {
-      using Tolerance = constraints::ProjectionTolerance<Real>;
       const auto projected = constraints::project(model_, time + h_, state.q, state.v, state.loop_q, w_);
-      good &= projected.open <= all<S>(Tolerance::required);
+      good &= projected.is_closed;
     }
     for (int i = 0; mean_v != nullptr && i < model_.reduced_nv; ++i) {
       mean_v[i] = all<S>(Real(0.5)) * (mean_v[i] + state.v[i]);
