@@ -50,7 +50,7 @@ class ImportOptions:
     inertia: InertiaPolicy = "check"
     strict: bool = False  # reject what the model would leave out
     allow_code: bool = False  # run code in the file, such as the expressions of xacro
-    srdf: Path | None = None  # start states of a URDF
+    srdf: Path | None = None  # start states of a URDF or SDF
     fix_massless: bool = True  # fix joints that move no mass; a scene may give them some
     self_collision: bool | None = None  # whether links touch each other; None as the file says
 
@@ -60,6 +60,7 @@ class Importer:
 
     suffixes: ClassVar[tuple[str, ...]] = ()  # lower case, with the dot
     roots: ClassVar[tuple[str, ...]] = ()  # names of the root element; empty if it is not XML
+    reads_srdf: ClassVar[bool] = False  # whether an SRDF file may accompany it
 
     def read(self, path: Path, options: ImportOptions) -> ModelSpec:  # noqa: ARG002, the author's arguments
         """Return the mechanism in a file.

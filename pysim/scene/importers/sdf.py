@@ -19,6 +19,7 @@ class Sdf(Importer):
 
     suffixes = (".sdf", ".world")
     roots = ("sdf",)
+    reads_srdf = True
 
     def read(self, path: Path, options: ImportOptions) -> ModelSpec:
         from pysim.scene.sdf.reader import read_sdf  # noqa: PLC0415, loads when first used

@@ -18,6 +18,7 @@ class Urdf(Importer):
 
     suffixes = (".urdf", ".xacro")
     roots = ("robot",)
+    reads_srdf = True
 
     def read(self, path: Path, options: ImportOptions) -> ModelSpec:
         from pysim.scene.urdf.reader import read_urdf  # noqa: PLC0415, loads when first used

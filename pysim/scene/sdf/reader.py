@@ -40,6 +40,7 @@ from pysim.scene.spec import (
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
+from pysim.scene.urdf.srdf import Srdf
 from pysim.scene.urdf.xml import read_xml
 from pysim.spatial.rotations import quaternion_from_rotation
 from pysim.typing import Array
@@ -96,6 +97,9 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     excluded = pairs_without_contact(
         scopes, builder.bodies, builder.joints, builder.joined, options.self_collision
     )
+    states = None if options.srdf is None else Srdf(options.srdf, omissions)
+    if states is not None:
+        excluded = (*excluded, *states.excluded(builder.bodies))
     grounds = tuple(builder.grounds)
     bodies, contacts = with_contacts(
         builder.bodies.values(), builder.material_of, materials, grounds, excluded
@@ -117,7 +121,9 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     spec = _with_mimics(spec, follow=options.mimic)
     if options.fix_massless:
         spec = fix_massless_joints(spec, omissions)
-    return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())
+    keyframes = states.keyframes(spec) if states is not None else ()
+    stopped = with_stops(spec.joints, bodies)
+    return replace(spec, joints=stopped, keyframes=keyframes, omitted=omissions.warn())
 
 
 def _top_scope(sdf: Element, omissions: Omissions) -> Scope:

@@ -190,6 +190,9 @@ class ModelReader:
             except SceneError as error:
                 self.problems.add((*path, "file"), error.problem)
                 return None
+            if options.srdf is not None and not found.reads_srdf:
+                self.problems.add((*path, "srdf"), "is for URDF and SDF; remove the key")
+                return None
             spec = found().read(file, options)
             bodies = tuple(of_robot(body, table.file, spec.self_collision) for body in spec.bodies)
             self.imported[file, options] = replace(spec, bodies=bodies)

@@ -23,7 +23,7 @@ from pysim.scene.urdf.extensions import list_extensions
 from pysim.scene.urdf.joints import plain_joint, read_joint, resolve_mimics
 from pysim.scene.urdf.links import Links
 from pysim.scene.urdf.names import check_spelling
-from pysim.scene.urdf.srdf import read_srdf
+from pysim.scene.urdf.srdf import Srdf
 from pysim.scene.urdf.surfaces import read_contacts
 from pysim.scene.urdf.transmissions import read_transmissions
 from pysim.scene.urdf.xacro import expand_xacro, is_xacro
@@ -111,13 +111,14 @@ def read_urdf(
     if fix_massless and (has_mass(spec) or not _masses(robot)):
         spec = fix_massless_joints(spec, omissions)
     list_extensions(robot, omissions)
-    keyframes, excluded = ((), ()) if srdf is None else read_srdf(srdf, spec, omissions)
+    states = None if srdf is None else Srdf(srdf, omissions)
+    excluded = states.excluded(body.name for body in spec.bodies) if states is not None else ()
     placed, contacts = read_contacts(robot, path.stem, spec.bodies, excluded, omissions)
     return replace(
         spec,
         bodies=placed,
         joints=with_stops(spec.joints, bodies),
-        keyframes=keyframes,
+        keyframes=states.keyframes(spec) if states is not None else (),
         contacts=contacts,
         self_collision=None if srdf is None else True,
         omitted=omissions.warn(),

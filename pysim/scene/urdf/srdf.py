@@ -1,8 +1,8 @@
-"""Reader of the start states in a Semantic Robot Description Format (SRDF) file, which accompanies a URDF file.
+"""Reader of the start states in a Semantic Robot Description Format (SRDF) file, which accompanies a URDF or SDF file.
 
-A `<group_state>` becomes a keyframe: values of joints by name, of a virtual floating joint those of the joint
-"root_joint" of a free base. `<disable_collisions>` excludes a pair of links from contact. Groups and end effectors are
-listed.
+A `<group_state>` becomes a keyframe: values of joints by name, of a virtual floating joint and of "root_joint" those of
+the free joint of the base; joints that close loops follow from the others. `<disable_collisions>` excludes a pair of
+links from contact. Groups and end effectors are listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pysim.scene.urdf.xml import parse_numbers, read_xml
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from pysim.scene.import_omissions import Omissions
@@ -28,70 +28,84 @@ ROOT_FREE = "root_joint"
 LENGTH_TOLERANCE = 1e-2  # of a quaternion in a file
 
 
-def read_srdf(
-    path: Path, spec: ModelSpec, omissions: Omissions
-) -> tuple[tuple[KeyframeSpec, ...], tuple[tuple[str, str], ...]]:
-    """Return the states of the groups in an SRDF file for the joints of a robot, and the pairs that do not touch.
+class Srdf:
+    """States of groups, and pairs of links that do not touch; what names unknown links and joints is reported."""
 
-    Raises:
-        SceneError: the file cannot be read, or has values of a wrong kind.
-    """
-    robot = read_xml(path)
-    if robot.tag != "robot":
-        robot.fail(f"the root element of an SRDF file is <robot>, got <{robot.tag}>")
-    for child in robot.children:
-        if child.tag not in {"group_state", "virtual_joint", "disable_collisions"}:
-            name = child.attributes.get("name") or child.attributes.get("link")
-            item = f"<{child.tag}>" + (f" {name!r}" if name else "")
-            omissions.note("extensions", item, child.where, "is not read")
-    virtual = {element.text("name") for element in robot.all("virtual_joint")}
-    joints = {joint.name: joint for joint in spec.joints}
-    states = robot.all("group_state")
-    keyframes = tuple(_keyframe(state, joints, virtual, omissions) for state in states)
-    return keyframes, _excluded(robot, spec, omissions)
+    def __init__(self, path: Path, omissions: Omissions) -> None:
+        """Read a file.
 
+        Raises:
+            SceneError: the file cannot be read, or is none of this format.
+        """
+        self._omissions = omissions
+        self._robot = read_xml(path)
+        if self._robot.tag != "robot":
+            self._robot.fail(
+                f"the root element of an SRDF file is <robot>, got <{self._robot.tag}>"
+            )
+        for child in self._robot.children:
+            if child.tag not in {"group_state", "virtual_joint", "disable_collisions"}:
+                name = child.attributes.get("name") or child.attributes.get("link")
+                item = f"<{child.tag}>" + (f" {name!r}" if name else "")
+                omissions.note("extensions", item, child.where, "is not read")
 
-def _excluded(robot: Element, spec: ModelSpec, omissions: Omissions) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of links that do not touch each other; one with an unknown link is reported."""
-    links = {body.name: body for body in spec.bodies}
-    pairs = []
-    for element in robot.all("disable_collisions"):
-        first, second = element.text("link1"), element.text("link2")
-        for name in (first, second):
-            if name not in links:
-                item = f"the excluded pair {first!r}, {second!r}"
-                reason = f"is left out: the robot has no link {name!r}{did_you_mean(name, links)}"
-                omissions.add("excluded pairs", item, element.where, reason)
-                break
-        else:
-            pairs.append((first, second))
-    return tuple(pairs)
+    def excluded(self, bodies: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """Return the pairs among the names of bodies that do not touch each other."""
+        links = tuple(bodies)
+        pairs = []
+        for element in self._robot.all("disable_collisions"):
+            first, second = element.text("link1"), element.text("link2")
+            for name in (first, second):
+                if name not in links:
+                    item = f"the excluded pair {first!r}, {second!r}"
+                    reason = (
+                        f"is left out: the robot has no link {name!r}{did_you_mean(name, links)}"
+                    )
+                    self._omissions.add("excluded pairs", item, element.where, reason)
+                    break
+            else:
+                pairs.append((first, second))
+        return tuple(pairs)
 
+    def keyframes(self, spec: ModelSpec) -> tuple[KeyframeSpec, ...]:
+        """Return the states of groups, for the joints of a robot.
 
-def _keyframe(
-    state: Element, joints: Mapping[str, JointSpec], virtual: set[str], omissions: Omissions
-) -> KeyframeSpec:
-    q: dict[str, Array] = {}
-    for element in state.all("joint"):
-        name = element.text("name")
-        if name in virtual and name not in joints:
-            name = ROOT_FREE
-            if name not in joints:  # the root is fixed
+        Raises:
+            SceneError: a value is none of its joint.
+        """
+        joints = {joint.name: joint for joint in spec.joints}
+        closing = {loop.name for loop in spec.loops}  # whose coordinates follow from the others
+        virtual = {element.text("name") for element in self._robot.all("virtual_joint")}
+        roots = [joint for joint in spec.joints if joint.type == "free" and joint.parent == "world"]
+        for name in {ROOT_FREE, *virtual} - joints.keys():
+            if len(roots) == 1:
+                joints[name] = roots[0]
+            elif name in virtual:  # the root is fixed
+                closing.add(name)
+        states = self._robot.all("group_state")
+        return tuple(self._keyframe(state, joints, closing) for state in states)
+
+    def _keyframe(
+        self, state: Element, joints: Mapping[str, JointSpec], without: Collection[str]
+    ) -> KeyframeSpec:
+        """Return a state; joints in `without` have no coordinates."""
+        q: dict[str, Array] = {}
+        for element in state.all("joint"):
+            name = element.text("name")
+            if name in without:
                 continue
-        if name not in joints:
-            item = f"{state.text('name')!r}: the value of joint {name!r}"
-            reason = f"is left out: the robot has no such joint{did_you_mean(name, joints)}"
-            omissions.add("start values", item, element.where, reason)
-            continue
-        joint = joints[name]
-        if joint.mimic is None and joint.type != "fixed":
-            q[name] = _values(element, joint)
-    return KeyframeSpec(
-        state.text("name"),
-        q,
-        {name: np.zeros(len(joints[name].start_v)) for name in q},
-        where=state.where,
-    )
+            if name not in joints:
+                item = f"{state.text('name')!r}: the value of joint {name!r}"
+                reason = f"is left out: the robot has no such joint{did_you_mean(name, joints)}"
+                self._omissions.add("start values", item, element.where, reason)
+                continue
+            joint = joints[name]
+            if joint.mimic is None and joint.type != "fixed":
+                q[joint.name] = _values(element, joint)
+        rates = {joint.name: np.zeros(len(joint.start_v)) for joint in joints.values()}
+        return KeyframeSpec(
+            state.text("name"), q, {name: rates[name] for name in q}, where=state.where
+        )
 
 
 def _values(element: Element, joint: JointSpec) -> Array:

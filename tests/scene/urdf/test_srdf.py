@@ -128,3 +128,60 @@ def test_a_missing_file_is_reported(robot: Path) -> None:
         pysim.SceneError, match=r"^s\.toml:3:8: model\[0\]\.srdf: there is no file "
     ):
         pysim.load_scene("s.toml")
+
+
+SDF = """<sdf version="1.9"><model name="r">
+<link name="a"><inertial><mass>1</mass></inertial>
+<collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link>
+<link name="b"><inertial><mass>1</mass></inertial></link>
+<link name="d"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+<link name="e"><pose>0 0 2 0 0 0</pose><inertial><mass>1</mass></inertial>
+<collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+<joint name="k" type="revolute"><parent>b</parent><child>d</child><axis><xyz>0 0 1</xyz></axis></joint>
+<joint name="l" type="revolute"><parent>d</parent><child>e</child><axis><xyz>0 0 1</xyz></axis></joint>
+<joint name="close" type="ball"><parent>a</parent><child>d</child></joint>
+<self_collide>true</self_collide></model></sdf>"""
+STATE = """<robot name="r"><virtual_joint name="base" type="floating" parent_frame="w" child_link="a"/>
+<group_state name="up" group="all"><joint name="{}" value="0 0 3 0 0 0 1"/><joint name="j" value="0.5"/>
+<joint name="close" value="0 0 0 1"/></group_state>{}</robot>"""
+
+
+@pytest.mark.parametrize("root", ["base", "root_joint"])
+def test_states_of_a_model_of_sdf_are_keyframes(robot: Path, root: str) -> None:
+    """Its base is free; the ball joint closes a loop, whose coordinates follow."""
+    (robot.parent / "r.sdf").write_text(SDF, "utf-8")
+    robot.write_text(STATE.format(root, ""), "utf-8")
+    text = '[[model]]\nfile = "r.sdf"\nsrdf = "r.srdf"\nkeyframe = "up"\n[assembly]\nhold = ["j"]\n'
+    Path("s.toml").write_text(text, "utf-8")
+    scene = pysim.load_scene("s.toml")
+    of_name = dict(zip(scene.model.coordinate_names, scene.state.q, strict=True))
+    assert of_name["j"] == 0.5
+    assert of_name["a/free.z"] == pytest.approx(3)
+
+
+def test_pairs_that_a_state_file_disables_do_not_touch_in_sdf(robot: Path) -> None:
+    (robot.parent / "r.sdf").write_text(SDF, "utf-8")
+    pair = '<disable_collisions link1="a" link2="e" reason="Never"/>'
+    touching = []
+    for disabled in ("", pair):
+        robot.write_text(STATE.format("base", disabled), "utf-8")
+        text = '[[model]]\nfile = "r.sdf"\nsrdf = "r.srdf"\n[[ground]]\nplane = { normal = [0, 0, 1], offset = -1 }\n'
+        Path("s.toml").write_text(text, "utf-8")
+        contacts = pysim.load_scene("s.toml").contacts
+        assert contacts is not None
+        touching.append([pair.name for pair in contacts.pairs])
+    of_links = set(touching[0]) - set(touching[1])
+    assert len(touching[0]) == 3
+    assert [sorted(name.split(", ")) for name in of_links] == [["a", "e"]]
+
+
+def test_a_format_with_keyframes_of_its_own_takes_no_state_file(robot: Path) -> None:
+    (robot.parent / "r.xml").write_text("<mujoco/>", "utf-8")
+    robot.write_text(SRDF.format("j", "0.5"), "utf-8")
+    Path("s.toml").write_text('[[model]]\nfile = "r.xml"\nsrdf = "r.srdf"\n', "utf-8")
+    with pytest.raises(
+        pysim.SceneError,
+        match=r"^s\.toml:3:8: model\[0\]\.srdf: is for URDF and SDF; remove the key$",
+    ):
+        pysim.load_scene("s.toml")

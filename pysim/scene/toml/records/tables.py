@@ -460,7 +460,9 @@ class Model(Table):
     command: dict[str, Command] = key(
         {}, "", "by actuator of the file: a constant command, or the signal that it follows"
     )
-    srdf: Name | None = key(None, "", "SRDF file of a URDF, whose group states are keyframes")
+    srdf: Name | None = key(
+        None, "", "SRDF file of a URDF or SDF, whose group states are keyframes"
+    )
     keyframe: Name | None = key(None, "", "keyframe of the file to start at; overridden by start")
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
