@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, SimulationError
-from pysim.loops import constrained_aba, mobility
+from pysim.loops import assemble, constrained_aba, constraint_residual, mobility
 from tests.loops.leg_mechanisms import two_legs
 
 TILTS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7)
@@ -137,3 +137,26 @@ def test_a_run_that_opens_names_the_digits_and_not_the_step(integrator):
         pysim.simulate(scene)
     assert "its dimensions agree to few digits" in str(caught.value)
     assert "reduce simulation.step" not in str(caught.value)
+
+
+@pytest.mark.parametrize("integrator", ["convex", "semi_implicit"])
+def test_cassies_own_file_moves(tmp_path, integrator):
+    """Its right foot opens by 4e-9 m as it moves: its axes agree to eight digits."""
+    robot = "package://example-robot-data/robots/cassie_description/robots/cassie_v2.sdf"
+    text = f'[[model]]\nfile = "{robot}"\n[simulation]\nstep = 2e-4\nintegrator = "{integrator}"\n'
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)  # its pose of zeros is beyond its stops
+        scene = pysim.load_scene(tmp_path / "s.toml")
+        worlds = pysim.Worlds(scene, 1)
+        names = scene.model.coordinate_names
+        for side in ("left", "right"):
+            for name in ("tarsus-crank-joint", "foot-op"):
+                worlds.q[0, names.index(f"{side}-{name}")] = -1.75
+        worlds.q[:] = assemble(scene.model, worlds.q[0]).q
+        start = worlds.q.copy()
+        worlds.step(seconds=0.2)
+    moved = scene.model.difference(start[0], worlds.q[0])
+    assert np.abs(moved[6:]).max() > 0.03
+    residual = np.abs(constraint_residual(scene.model, worlds.q[0]))
+    assert 1e-10 < residual.max() < 1e-8
