@@ -17,23 +17,23 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
   numbers.begin("laws", from.pairs);
   for (int k = 0; k < from.pairs; ++k) {
     ContactPair<From> room;
-    const ContactPair<From>& own = from.template pair_at<S>(k, room);
+    const ContactPair<From>& pair = from.template pair_at<S>(k, room);
     ContactPair<To>& to = pairs[k];
-    to.a = own.a;
-    to.b = own.b;
-    to.first = own.first;
-    to.points = own.points;
-    to.turning = own.turning;
-    to.plane = own.plane;
-    to.swapped = own.swapped;
-    to.kind = own.kind;
-    to.field = own.field;
-    to.shape_a = own.shape_a;
-    to.shape_b = own.shape_b;
-    for (int i = 0; i < 3; ++i) to.normal[i] = own.normal[i];
-    for (int i = 0; i < 3; ++i) to.surface[i] = own.surface[i];
-    to.offset = own.offset;
-    constraints::ContactLaw<To>::visit(tree::CopyFields<To, From, Numbers>{numbers}, to.law, own.law);
+    to.a = pair.a;
+    to.b = pair.b;
+    to.first = pair.first;
+    to.points = pair.points;
+    to.turning = pair.turning;
+    to.plane = pair.plane;
+    to.swapped = pair.swapped;
+    to.kind = pair.kind;
+    to.field = pair.field;
+    to.shape_a = pair.shape_a;
+    to.shape_b = pair.shape_b;
+    for (int i = 0; i < 3; ++i) to.normal[i] = pair.normal[i];
+    for (int i = 0; i < 3; ++i) to.surface[i] = pair.surface[i];
+    to.offset = pair.offset;
+    constraints::ContactLaw<To>::visit(tree::CopyFields<To, From, Numbers>{numbers}, to.law, pair.law);
   }
   const PairBounds<simd::Fixed<To>>* bounds = from.bounds;
   if (bounds == nullptr) {
@@ -58,7 +58,7 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
           from.rate,
           from.carrier,
           bounds,
-          from.own_pairs,
+          from.tree_pairs,
           from.balls,
           from.ball,
           from.levers,

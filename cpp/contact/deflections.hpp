@@ -91,29 +91,29 @@ class Deflections {
                        const PointIterate<S>* point,
                        int used,
                        const ContactState<S>& state,
-                       Deflection<S>* found) const {
+                       Deflection<S>* recalled) const {
     const Vec3<S> zero = spatial::zero3<S>();
-    for (int i = 0; i < used; ++i) found[i] = {zero, simd::nowhere<S>(), point[i].feature, zero};
+    for (int i = 0; i < used; ++i) recalled[i] = {zero, simd::nowhere<S>(), point[i].feature, zero};
     Deflection<S> lost = {zero, simd::nowhere<S>(), all<S>(0), zero};
     const auto shares = match_features(
         pair,
         point,
         used,
         state,
-        [&](const Deflection<S>& kept, int, int i, Mask<S> same) {
-          found[i].s = collision::select(same, kept.s, found[i].s);
-          found[i].turning = collision::select(same, kept.turning, found[i].turning);
-          found[i].slid |= same & kept.slid;
+        [&](const Deflection<S>& remembered, int, int i, Mask<S> same) {
+          recalled[i].s = collision::select(same, remembered.s, recalled[i].s);
+          recalled[i].turning = collision::select(same, remembered.turning, recalled[i].turning);
+          recalled[i].slid |= same & remembered.slid;
         },
-        [&](const Deflection<S>& kept, int, Mask<S> is_found) {
-          lost.s += collision::select(is_found, zero, kept.s);
-          lost.turning += collision::select(is_found, zero, kept.turning);
-          lost.slid |= (!is_found) & kept.slid;
+        [&](const Deflection<S>& remembered, int, Mask<S> persists) {
+          lost.s += collision::select(persists, zero, remembered.s);
+          lost.turning += collision::select(persists, zero, remembered.turning);
+          lost.slid |= (!persists) & remembered.slid;
         });
     for (int i = 0; i < used; ++i) {
-      found[i].s += shares.taken[i] * lost.s;
-      found[i].turning = fma(shares.taken[i], lost.turning, found[i].turning);
-      found[i].slid |= (shares.taken[i] > all<S>(0)) & !shares.matched[i] & lost.slid;
+      recalled[i].s += shares.taken[i] * lost.s;
+      recalled[i].turning = fma(shares.taken[i], lost.turning, recalled[i].turning);
+      recalled[i].slid |= (shares.taken[i] > all<S>(0)) & !shares.matched[i] & lost.slid;
     }
   }
 
@@ -124,28 +124,28 @@ class Deflections {
                                int used,
                                const ContactState<S>& state,
                                const Deflection<S>* bar,
-                               Deflection<S>* kept_bar) const {
+                               Deflection<S>* remembered_bar) const {
     const Vec3<S> zero = spatial::zero3<S>();
-    Mask<S> is_found[collision::max_manifold_points];
-    for (int j = 0; j < pair.points; ++j) kept_bar[j] = {zero, simd::nowhere<S>(), all<S>(0), zero};
+    Mask<S> persists[collision::max_manifold_points];
+    for (int j = 0; j < pair.points; ++j) remembered_bar[j] = {zero, simd::nowhere<S>(), all<S>(0), zero};
     const auto shares = match_features(
         pair,
         point,
         used,
         state,
         [&](const Deflection<S>&, int j, int i, Mask<S> same) {
-          kept_bar[j].s += collision::select(same, bar[i].s, zero);
-          kept_bar[j].turning += collision::select(same, bar[i].turning, zero);
+          remembered_bar[j].s += collision::select(same, bar[i].s, zero);
+          remembered_bar[j].turning += collision::select(same, bar[i].turning, zero);
         },
-        [&](const Deflection<S>&, int j, Mask<S> found) { is_found[j] = found; });
+        [&](const Deflection<S>&, int j, Mask<S> persists_j) { persists[j] = persists_j; });
     Vec3<S> lost_bar = zero, lost_turning_bar = zero;
     for (int i = 0; i < used; ++i) {
       lost_bar = fma(shares.taken[i], bar[i].s, lost_bar);
       lost_turning_bar = fma(shares.taken[i], bar[i].turning, lost_turning_bar);
     }
     for (int j = 0; j < pair.points; ++j) {
-      kept_bar[j].s += collision::select(is_found[j], zero, lost_bar);
-      kept_bar[j].turning += collision::select(is_found[j], zero, lost_turning_bar);
+      remembered_bar[j].s += collision::select(persists[j], zero, lost_bar);
+      remembered_bar[j].turning += collision::select(persists[j], zero, lost_turning_bar);
     }
   }
 
@@ -214,28 +214,29 @@ class Deflections {
     S taken[collision::max_manifold_points];
   };
 
-  /// Matches points that a pair remembers with its points [used]: visits every two, (kept, j, i, same), and
-  /// what is remembered once more, (kept, j, found or nothing to find).
-  template <class VisitTwo, class VisitKept>
+  /// Matches points that a pair remembers with its points [used]: visits every two, (remembered, j, i, same),
+  /// and what is remembered once more, (kept, j, found or nothing to find).
+  template <class VisitTwo, class VisitRemembered>
   PYSIM_INLINE FeatureShares match_features(const Pair& pair,
                                             const PointIterate<S>* point,
                                             int used,
                                             const ContactState<S>& state,
                                             const VisitTwo& visit_two,
-                                            const VisitKept& visit_kept) const {
+                                            const VisitRemembered& visit_remembered) const {
     const S o = all<S>(0), e = all<S>(1);
     FeatureShares shares;
     for (int i = 0; i < used; ++i) shares.matched[i] = simd::nowhere<S>();
     for (int j = 0; j < pair.points; ++j) {
-      const Deflection<S> kept = recall(pair, j, state);
-      auto is_found = !(kept.feature > o);
+      const Deflection<S> remembered = recall(pair, j, state);
+      auto persists = !(remembered.feature > o);
       for (int i = 0; i < used; ++i) {
-        const auto same = (kept.feature > o) & (point[i].feature == kept.feature) & (point[i].at.x > o);
-        visit_two(kept, j, i, same);
+        const auto same =
+            (remembered.feature > o) & (point[i].feature == remembered.feature) & (point[i].at.x > o);
+        visit_two(remembered, j, i, same);
         shares.matched[i] |= same;
-        is_found |= same;
+        persists |= same;
       }
-      visit_kept(kept, j, is_found);
+      visit_remembered(remembered, j, persists);
     }
     S fresh = o, present = o;
     for (int i = 0; i < used; ++i) {

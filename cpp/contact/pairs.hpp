@@ -108,18 +108,18 @@ struct PairTable {
   }
 
   PYSIM_INLINE const PairBounds<double>& read_bounds(int k, PairBounds<double>& to) const {
-    const Pair& own = pair[k];
-    const ShapeNumbers& b = of_shape[own.b];
+    const Pair& entry = pair[k];
+    const ShapeNumbers& b = of_shape[entry.b];
     const double radius = b.radius;
-    if (own.a < 0) {
+    if (entry.a < 0) {
       to = {-1, b.body, -1, b.ball, -1, false, radius, least_share * radius};
       return to;
     }
-    const ShapeNumbers& a = of_shape[own.a];
-    const double other = a.radius, smaller = radius < other ? radius : other;
+    const ShapeNumbers& a = of_shape[entry.a];
+    const double radius_a = a.radius, smaller = radius < radius_a ? radius : radius_a;
     const bool one_tree = a.body >= 0 && a.root == b.root;
     const int root = one_tree && b.flies ? b.root : -1;
-    to = {a.body, b.body, a.ball, b.ball, root, one_tree, other + radius, least_share * smaller};
+    to = {a.body, b.body, a.ball, b.ball, root, one_tree, radius_a + radius, least_share * smaller};
     return to;
   }
 
@@ -130,28 +130,28 @@ struct PairTable {
 /// Makes the record of pair k. S keeps apart what different instruction sets make of it.
 template <class S>
 PYSIM_NOINLINE const ContactPair<double>& read_pair(const PairTable& table, int k, ContactPair<double>& to) {
-  const PairTable::Pair& own = table.pair[k];
-  const PairTable::Kind& of = table.kind[own.kind];
+  const PairTable::Pair& entry = table.pair[k];
+  const PairTable::Kind& of = table.kind[entry.kind];
   const int field_index = table.field_of(k);
-  to.plane = own.a < 0;
-  to.a = to.plane ? -1 : table.of_shape[own.a].body;
-  to.b = table.of_shape[own.b].body;
-  to.first = own.point;
-  to.points = table.pair[k + 1].point - own.point;
+  to.plane = entry.a < 0;
+  to.a = to.plane ? -1 : table.of_shape[entry.a].body;
+  to.b = table.of_shape[entry.b].body;
+  to.first = entry.point;
+  to.points = table.pair[k + 1].point - entry.point;
   to.turning = table.turning == nullptr ? -1 : table.turning[k];
-  to.shape_a = to.plane ? nullptr : table.shape + own.a;
-  to.shape_b = table.shape + own.b;
+  to.shape_a = to.plane ? nullptr : table.shape + entry.a;
+  to.shape_b = table.shape + entry.b;
   to.field = field_index < 0 ? nullptr : table.field[field_index];
   to.kind = {};
   to.swapped = false;
   if (to.field != nullptr) {
-    to.swapped = table.of_shape[own.b].field >= 0;
+    to.swapped = table.of_shape[entry.b].field >= 0;
   } else if (!to.plane) {
     constexpr int kinds = collision::ShapeKinds::count;
-    const auto& found = table.of_shapes[kinds * static_cast<int>(to.shape_a->shape.kind) +
+    const auto& order = table.of_shapes[kinds * static_cast<int>(to.shape_a->shape.kind) +
                                         static_cast<int>(to.shape_b->shape.kind)];
-    to.kind = found.kind;
-    to.swapped = found.swapped;
+    to.kind = order.kind;
+    to.swapped = order.swapped;
   }
   for (int i = 0; i < 3; ++i) to.normal[i] = of.normal[i];
   to.offset = of.offset;

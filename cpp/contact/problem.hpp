@@ -98,10 +98,10 @@ class ConvexProblem {
     start();
     if (none(wanted)) return simd::everywhere<S>();
     auto left = wanted;
-    S renewals = all<S>(static_cast<Real>(passes - 1)), made = all<S>(0);
+    S renewals = all<S>(static_cast<Real>(passes - 1)), since_renewal = all<S>(0);
     for (bool first = true; any(left); first = false) {
       iterations += number(left);
-      made += number(left);
+      since_renewal += number(left);
       linearize({left, first}, base, x, w);
       if (!covers(static_cast<const S*>(matrix_.delta()))) {
         stopped_ = true;
@@ -127,14 +127,14 @@ class ConvexProblem {
         }
         left |= renewed;
         renewals -= number(renewed);
-        made = select(renewed, all<S>(0), made);
+        since_renewal = select(renewed, all<S>(0), since_renewal);
       }
-      const auto given_up = left & (made >= all<S>(Real(most_iterations)));
+      const auto given_up = left & (since_renewal >= all<S>(Real(most_iterations)));
       failed |= given_up;
       left &= !given_up;
       if constexpr (alone) {
         if (PYSIM_UNLIKELY(log != nullptr)) {
-          log->last.renews = any(made == all<S>(0));
+          log->last.renews = any(since_renewal == all<S>(0));
           log->last.converged = none(left | failed);
           log->add_last();
         }

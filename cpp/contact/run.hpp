@@ -54,7 +54,7 @@ struct Contacts {
   const Rate* rate;
   const int* carrier;                           ///< bodies with shapes of pairs
   const PairBounds<simd::Fixed<Real>>* bounds;  ///< [pairs] null where `pair` is
-  int own_pairs;                                ///< pairs of one tree
+  int tree_pairs;                               ///< pairs of one tree
   int balls;
   const Ball<simd::Fixed<Real>>* ball;
   const Levers* levers;  ///< [carriers]

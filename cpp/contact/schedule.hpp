@@ -42,8 +42,8 @@ class PairSchedule {
         limit_(tree::take<S>(w, contacts.rates)),
         moved_(tree::take<S>(w, contacts.rates)),
         change_(tree::take<S>(w, contacts.rates)),
-        own_(tree::take<Path>(w, bodies + 1) + 1),
-        whole_(tree::take<Path>(w, bodies + 1) + 1),
+        in_tree_(tree::take<Path>(w, bodies + 1) + 1),
+        in_world_(tree::take<Path>(w, bodies + 1) + 1),
         end_(tree::take<S>(w, contacts.pairs)),
         repeats_(tree::take<bool>(w, contacts.pairs)),
         step_(tree::take<int>(w, contacts.pairs)),
@@ -52,7 +52,7 @@ class PairSchedule {
         sweeps_(S::width == 1 && contacts.bounded && contacts.partner != nullptr),
         sweep_(contacts, w) {
     const S o = simd::all<S>(0);
-    own_[-1] = whole_[-1] = {o, o, o, o};
+    in_tree_[-1] = in_world_[-1] = {o, o, o, o};
     for (int i = 0; i < contacts.rates; ++i) moved_[i] = bound_[i] = o;
   }
 
@@ -227,8 +227,8 @@ class PairSchedule {
     part(limit_, contacts_.rates);
     part(moved_, contacts_.rates);
     part(change_, contacts_.rates);
-    part(own_ - 1, bodies_ + 1);
-    part(whole_ - 1, bodies_ + 1);
+    part(in_tree_ - 1, bodies_ + 1);
+    part(in_world_ - 1, bodies_ + 1);
     part(&watched_count_, 1);
     if (sweeps_) {  // the others have no numbers
       for (int n = 0; n < watched_count_; ++n) {
@@ -251,10 +251,10 @@ class PairSchedule {
     part(&tests_all_, 1);
     part(&has_change_, 1);
     part(&h_, 1);
-    part(&own_slack_, 1);
-    part(&whole_slack_, 1);
-    part(&own_limit_, 1);
-    part(&whole_limit_, 1);
+    part(&tree_slack_, 1);
+    part(&world_slack_, 1);
+    part(&tree_limit_, 1);
+    part(&world_limit_, 1);
   }
 
   /// Size of a rate of velocities that `at` gives.
@@ -296,8 +296,8 @@ class PairSchedule {
     bound_paths();
     if (tests_all_) return;
     const S two = simd::all<S>(Real(2));
-    auto covered = two * longest(whole_) < whole_slack_;
-    if (contacts_.own_pairs > 0) covered &= two * longest(own_) < own_slack_;
+    auto covered = two * longest(in_world_) < world_slack_;
+    if (contacts_.tree_pairs > 0) covered &= two * longest(in_tree_) < tree_slack_;
     next_ = window;
     if (any(worlds_ & !covered)) {
       if (sweeps_) {
@@ -344,13 +344,13 @@ class PairSchedule {
     for (int n = 0; n < contacts_.carriers; ++n) {
       const auto& levers = contacts_.levers[n];
       const S none = simd::all<S>(0);
-      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
-      own.length = sum(levers.first, levers.root, moved_, none);
-      own.step = sum(levers.first, levers.root, bound_, none);
-      own.ahead = fma(steps, own.step, own.length);
-      whole.length = sum(levers.root, levers.end, moved_, own.length);
-      whole.step = sum(levers.root, levers.end, bound_, own.step);
-      whole.ahead = fma(steps, whole.step, whole.length);
+      Path &in_tree = in_tree_[contacts_.carrier[n]], &in_world = in_world_[contacts_.carrier[n]];
+      in_tree.length = sum(levers.first, levers.root, moved_, none);
+      in_tree.step = sum(levers.first, levers.root, bound_, none);
+      in_tree.ahead = fma(steps, in_tree.step, in_tree.length);
+      in_world.length = sum(levers.root, levers.end, moved_, in_tree.length);
+      in_world.step = sum(levers.root, levers.end, bound_, in_tree.step);
+      in_world.ahead = fma(steps, in_world.step, in_world.length);
     }
   }
 
@@ -363,7 +363,7 @@ class PairSchedule {
   }
 
   /// Paths of bodies; the world's has no length.
-  const Path* paths(const Bounds& bounds) const { return bounds.one_tree ? own_ : whole_; }
+  const Path* paths(const Bounds& bounds) const { return bounds.one_tree ? in_tree_ : in_world_; }
 
   S step_of(int k) const {
     Bounds filled;
@@ -383,8 +383,8 @@ class PairSchedule {
   S longest(const Path* path) const {
     S most = simd::all<S>(0);
     for (int n = 0; n < contacts_.carriers; ++n) {
-      const Path& own = path[contacts_.carrier[n]];
-      most = max(most, own.ahead - own.seen);
+      const Path& body_path = path[contacts_.carrier[n]];
+      most = max(most, body_path.ahead - body_path.seen);
     }
     return most;
   }
@@ -426,29 +426,29 @@ class PairSchedule {
     lists_pairs_ = true;
     watched_count_ = 0;
     next_ = window;
-    S own_fastest = simd::all<S>(0), whole_fastest = simd::all<S>(0);
+    S fastest_in_tree = simd::all<S>(0), fastest_in_world = simd::all<S>(0);
     for (int n = 0; n < contacts_.carriers; ++n) {
-      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
-      own.seen = own.ahead;
-      whole.seen = whole.ahead;
-      own_fastest = max(own_fastest, own.step);
-      whole_fastest = max(whole_fastest, whole.step);
+      Path &in_tree = in_tree_[contacts_.carrier[n]], &in_world = in_world_[contacts_.carrier[n]];
+      in_tree.seen = in_tree.ahead;
+      in_world.seen = in_world.ahead;
+      fastest_in_tree = max(fastest_in_tree, in_tree.step);
+      fastest_in_world = max(fastest_in_world, in_world.step);
     }
     const S far = simd::all<S>(Real(2 * horizon));
-    fastest_ = max(own_fastest, whole_fastest);
-    own_limit_ = far * own_fastest;
-    whole_limit_ = far * whole_fastest;
-    own_slack_ = whole_slack_ = simd::all<S>(simd::infinity);
+    fastest_ = max(fastest_in_tree, fastest_in_world);
+    tree_limit_ = far * fastest_in_tree;
+    world_limit_ = far * fastest_in_world;
+    tree_slack_ = world_slack_ = simd::all<S>(simd::infinity);
   }
 
   /// Leaves out the pairs that are not within the returned reach: they cannot be due soon.
   S begin_sweep() {
-    own_slack_ = own_limit_;
-    whole_slack_ = whole_limit_;
+    tree_slack_ = tree_limit_;
+    world_slack_ = world_limit_;
     S least = simd::all<S>(0);
     for (int i = 0; i < contacts_.balls; ++i) least = max(least, simd::all<S>(contacts_.ball[i].radius));
     const S room =
-        fma(simd::all<S>(Real(2 * (window + steps_in_reach))), fastest_, max(own_limit_, whole_limit_));
+        fma(simd::all<S>(Real(2 * (window + steps_in_reach))), fastest_, max(tree_limit_, world_limit_));
     constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
     return fma(simd::all<S>(least_share + rounding), least, simd::all<S>(1 + rounding) * room);
   }
@@ -492,11 +492,11 @@ class PairSchedule {
     const Bounds& pair = contacts_.bounds_at(k, filled);
     const Path* const path = paths(pair);
     const S room = end_[k] - (path[pair.b].ahead + path[pair.a].ahead) - simd::all<S>(pair.least_reach);
-    if (any(worlds_ & !(room > (pair.one_tree ? own_limit_ : whole_limit_)))) {
+    if (any(worlds_ & !(room > (pair.one_tree ? tree_limit_ : world_limit_)))) {
       watched_[watched_count_++] = k;
       set_step(k);
     } else {
-      S& slack = pair.one_tree ? own_slack_ : whole_slack_;
+      S& slack = pair.one_tree ? tree_slack_ : world_slack_;
       slack = min(slack, room);
     }
   }
@@ -507,7 +507,7 @@ class PairSchedule {
   const S* start_ = nullptr;     ///< [nv] velocities where the step starts
   S *bound_, *limit_, *moved_;   ///< [rates] most in a step, most of |v| or |v|², and sums over past steps
   S* change_;                    ///< [rates] in the last step
-  Path *own_, *whole_;           ///< [−1, bodies) relative to the tree's root, and in the world
+  Path *in_tree_, *in_world_;    ///< [−1, bodies) relative to the tree's root, and in the world
   S* end_;                       ///< [pairs] sum of the paths at which a pair is due
   bool* repeats_;                ///< [pairs] due whatever their gap is
   int *step_, *watched_, *due_;  ///< [pairs] step of the window at which a watched pair is due
@@ -520,7 +520,7 @@ class PairSchedule {
   int next_ = 0;                ///< the first step at which some pair is due
   bool tests_all_ = true, tested_all_ = false, lists_pairs_ = false, has_change_ = false;
   S fastest_;  ///< longest path of a body in a step
-  S h_, own_slack_, whole_slack_, own_limit_, whole_limit_;
+  S h_, tree_slack_, world_slack_, tree_limit_, world_limit_;
 };
 
 }  // namespace pysim::contact

@@ -25,13 +25,13 @@ class SweepAndPrune {
   }
 
   /// Lists the pairs of shapes whose balls, at `centre` [balls], have a gap of no more than `reach` [m], and
-  /// all with planes, in `found` by ascending index; returns how many there are.
-  int list(const spatial::Vec3<S>* centre, S reach, int* found) {
+  /// all with planes, in `pairs` by ascending index; returns how many there are.
+  int list(const spatial::Vec3<S>* centre, S reach, int* pairs) {
     const int n = contacts_.balls;
     for (int i = 0; i < n; ++i) low_[i] = centre[i].x - simd::all<S>(contacts_.ball[i].radius);
     simd::sort_ascending(order_, n, [this](int i) { return simd::lane(low_[i], 0); });
     int count = 0;
-    for (int k = 0; k < contacts_.plane_pairs; ++k) found[count++] = contacts_.plane_pair[k];
+    for (int k = 0; k < contacts_.plane_pairs; ++k) pairs[count++] = contacts_.plane_pair[k];
     for (int a = 0; a < n; ++a) {
       const int i = order_[a];
       const S radius = simd::all<S>(contacts_.ball[i].radius), high = centre[i].x + radius + reach;
@@ -41,17 +41,17 @@ class SweepAndPrune {
         const spatial::Vec3<S> r = centre[j] - centre[i];
         const S most = radius + simd::all<S>(contacts_.ball[j].radius) + reach;
         if (any(abs(r.y) > most) || any(dot(r, r) > most * most)) continue;
-        count = add(i < j ? i : j, i < j ? j : i, found, count);
+        count = add(i < j ? i : j, i < j ? j : i, pairs, count);
       }
-      count = add(i, i, found, count);
+      count = add(i, i, pairs, count);
     }
-    simd::sort_ascending(found, count, [](int k) { return k; });
+    simd::sort_ascending(pairs, count, [](int k) { return k; });
     return count;
   }
 
  private:
   /// Adds the pairs of two balls.
-  int add(int first, int second, int* found, int count) const {
+  int add(int first, int second, int* pairs, int count) const {
     int low = contacts_.first_partner[first];
     const int end = contacts_.first_partner[first + 1];
     for (int high = end; low < high;) {
@@ -62,7 +62,7 @@ class SweepAndPrune {
         high = middle;
       }
     }
-    for (; low < end && ball_of(low) == second; ++low) found[count++] = contacts_.partner[low];
+    for (; low < end && ball_of(low) == second; ++low) pairs[count++] = contacts_.partner[low];
     return count;
   }
 

@@ -38,7 +38,7 @@ void ModelContacts::read_bounds() {
     if (pair.a < 0) continue;
     const auto &a = shape_numbers_[static_cast<std::size_t>(pair.a)],
                &b = shape_numbers_[static_cast<std::size_t>(pair.b)];
-    own_pairs_ += a.body >= 0 && a.root == b.root ? 1 : 0;
+    tree_pairs_ += a.body >= 0 && a.root == b.root ? 1 : 0;
   }
   std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
   for (const contact::Ball<double>& ball : balls_) {

@@ -330,7 +330,7 @@ contact::Contacts<double> ModelContacts::view() const {
           rates_.data(),
           carriers_.data(),
           are_few ? bounds_.data() : nullptr,
-          own_pairs_,
+          tree_pairs_,
           static_cast<int>(balls_.size()),
           balls_.data(),
           levers_.data(),

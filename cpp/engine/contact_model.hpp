@@ -116,7 +116,7 @@ class ModelContacts {
   std::vector<contact::PairBounds<double>> bounds_;
   std::vector<contact::Ball<double>> balls_;
   std::vector<int> partners_, first_partner_, plane_pairs_;
-  int own_pairs_ = 0;
+  int tree_pairs_ = 0;
   std::vector<contact::Levers> levers_;
   std::vector<contact::Lever<double>> lever_;
 };

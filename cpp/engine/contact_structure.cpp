@@ -41,7 +41,7 @@ class Bytes {
 
 std::string ModelContacts::structure() const {
   Bytes bytes;
-  bytes.add(points_, turning_points_, moving_pairs_, stiff_, own_pairs_, bounded_);
+  bytes.add(points_, turning_points_, moving_pairs_, stiff_, tree_pairs_, bounded_);
   for (std::size_t k = 0; k < shapes_.size(); ++k) {
     const Shape& placed = shapes_[k];
     const Table::ShapeNumbers& numbers = shape_numbers_[k];

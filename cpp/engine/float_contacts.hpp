@@ -55,7 +55,7 @@ class FloatContacts {
     view_ = {from.pairs,       from.points,    from.coordinates,    from.turning_points, from.moving_pairs,
              from.stiff,       pairs_.data(),  coordinates_.data(), smooth_.data(),      diagonal_.data(),
              from.single,      from.bounded,   from.rates,          from.carriers,       from.rate,
-             from.carrier,     bounds_.data(), from.own_pairs,      from.balls,          balls_.data(),
+             from.carrier,     bounds_.data(), from.tree_pairs,     from.balls,          balls_.data(),
              from.levers,      lever_.data(),  from.partner,        from.first_partner,  from.plane_pair,
              from.plane_pairs, from.table};
   }
