@@ -42,16 +42,16 @@ class Call {
   /// Time of each state [s]: one number, or one for each; 0 if none are given.
   void set_times(py::handle t) {
     if (t.is_none()) return;
-    const auto given = PlainArray<double, py::array::forcecast>::ensure(t);
-    if (!given) throw py::type_error("t must be a number or an array of numbers");
-    if (given.size() != 1 && given.size() != leading_.states) {
+    const auto times = PlainArray<double, py::array::forcecast>::ensure(t);
+    if (!times) throw py::type_error("t must be a number or an array of numbers");
+    if (times.size() != 1 && times.size() != leading_.states) {
       throw std::invalid_argument("t must be one number or have one for each of the " +
                                   std::to_string(leading_.states) + " states, got " +
-                                  std::to_string(given.size()));
+                                  std::to_string(times.size()));
     }
     times_.resize(static_cast<std::size_t>(leading_.states));
     for (std::size_t k = 0; k < times_.size(); ++k) {
-      const double time = given.data()[given.size() == 1 ? 0 : k];
+      const double time = times.data()[times.size() == 1 ? 0 : k];
       if (!std::isfinite(time)) throw std::invalid_argument("t must be finite");
       times_[k] = static_cast<Real>(time);
     }
@@ -96,7 +96,7 @@ class Call {
     const char* begin = record(array).data;
     const Extent extent = {begin, begin + array.nbytes(), name};
     check_apart(extent, q_.extent());
-    for (int i = 0; i < count_; ++i) check_apart(extent, kept_[i]->extent());
+    for (int i = 0; i < count_; ++i) check_apart(extent, arguments_[i]->extent());
     for (int i = 0; i < outputs_; ++i) check_apart(extent, output_[i]);
     output_[outputs_++] = extent;
     return array;
@@ -155,23 +155,23 @@ class Call {
     const py::object model = py::cast(&model_);
     const py::object v =
         batch_.v == nullptr ? py::object(py::none()) : py::object(rows(batch_.v, model_.nv()));
-    const auto given = PlainArray<Real, py::array::forcecast>::ensure(
+    const auto numbers = PlainArray<Real, py::array::forcecast>::ensure(
         model.attr("callback_rows")(rows(batch_.q, model_.nq()), v));
-    if (!given || given.size() != leading_.states * model_.callback_numbers()) {
+    if (!numbers || numbers.size() != leading_.states * model_.callback_numbers()) {
       throw std::invalid_argument("callback joints must return numbers for every state");
     }
-    batch_.callback = given.data();
-    callback_ = given;
+    batch_.callback = numbers.data();
+    callback_ = numbers;
   }
 
   const Real* keep(py::handle x, const char* name, const Shape& row) {
-    return kept_[count_++].emplace(x, name, row, leading_).data();
+    return arguments_[count_++].emplace(x, name, row, leading_).data();
   }
 
   const Model& model_;
   Leading leading_;
   Rows<Real> q_;
-  std::optional<Rows<Real>> kept_[4];
+  std::optional<Rows<Real>> arguments_[4];
   int count_ = 0;
   std::vector<Real> zeros_, loop_start_, times_;
   py::object callback_;  ///< keeps the numbers that Python computed

@@ -140,9 +140,9 @@ ProjectedState project(
 using FrameArguments = std::vector<std::tuple<int, std::vector<double>, std::vector<double>>>;
 using LimitArguments = std::vector<std::tuple<int, int, double, double>>;
 
-std::vector<constraints::SearchedFrame> searched_frames(const Model& model, const FrameArguments& given) {
+std::vector<constraints::SearchedFrame> searched_frames(const Model& model, const FrameArguments& arguments) {
   std::vector<constraints::SearchedFrame> frames;
-  for (const auto& [body, placement, weight] : given) {
+  for (const auto& [body, placement, weight] : arguments) {
     if (body < -1 || body >= model.nbodies() || placement.size() != 12 || weight.size() != 6) {
       throw std::invalid_argument("a searched frame needs a body of the model, 12 numbers and 6 weights");
     }
@@ -159,8 +159,8 @@ std::vector<constraints::SearchedFrame> searched_frames(const Model& model, cons
 py::tuple search_poses(const Model& model,
                        py::handle q,
                        py::handle goals,
-                       const FrameArguments& given_frames,
-                       const LimitArguments& given_limits,
+                       const FrameArguments& frame_arguments,
+                       const LimitArguments& limit_arguments,
                        const std::vector<double>& scale,
                        const std::vector<double>& row_weight,
                        double tolerance,
@@ -170,9 +170,9 @@ py::tuple search_poses(const Model& model,
                        py::handle loop_q,
                        int threads) {
   refuse_callbacks(model);
-  const auto frames = searched_frames(model, given_frames);
+  const auto frames = searched_frames(model, frame_arguments);
   std::vector<constraints::CoordinateLimit> limits;
-  for (const auto& [at_q, at_v, lower, upper] : given_limits) {
+  for (const auto& [at_q, at_v, lower, upper] : limit_arguments) {
     if (at_q < 0 || at_q >= model.nq() || at_v < 0 || at_v >= model.nv()) {
       throw std::invalid_argument("a limit needs places in q and v");
     }

@@ -96,20 +96,20 @@ ModelContacts make_contacts(const Model& model,
   engine::ContactDescription description = {};
   for (std::size_t k = 0; k < n; ++k) {
     MeshNumbers mesh(meshes[k]);
-    engine::ShapeDescription own = {bodies[k],
-                                    kinds[k],
-                                    {},
-                                    {},
-                                    std::move(mesh.vertices),
-                                    std::move(mesh.faces),
-                                    std::move(mesh.corners),
-                                    std::move(mesh.vertex_groups),
-                                    std::move(mesh.normal_groups),
-                                    field_of_shape.empty() ? -1 : field_of_shape[k],
-                                    covered.empty() ? 0 : covered[k]};
-    std::copy_n(size.data() + 3 * k, 3, own.size);
-    pack(placement.data() + 16 * k, own.placement);
-    description.shapes.push_back(std::move(own));
+    engine::ShapeDescription shape = {bodies[k],
+                                      kinds[k],
+                                      {},
+                                      {},
+                                      std::move(mesh.vertices),
+                                      std::move(mesh.faces),
+                                      std::move(mesh.corners),
+                                      std::move(mesh.vertex_groups),
+                                      std::move(mesh.normal_groups),
+                                      field_of_shape.empty() ? -1 : field_of_shape[k],
+                                      covered.empty() ? 0 : covered[k]};
+    std::copy_n(size.data() + 3 * k, 3, shape.size);
+    pack(placement.data() + 16 * k, shape.placement);
+    description.shapes.push_back(std::move(shape));
   }
   description.pairs.resize(static_cast<std::size_t>(pairs.shape(0)));
   for (std::size_t k = 0; k < description.pairs.size(); ++k) {

@@ -9,34 +9,34 @@ namespace {
 /// Matrices (nv, nv) per state with respect to q, v and the third array, if there is one; `out` may be a
 /// tuple of as many arrays.
 template <const Signature& signature, class Real>
-py::object matrices(const Arguments& given, KernelPair kernel) {
+py::object matrices(const Arguments& arguments, KernelPair kernel) {
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
   constexpr int count = signature.arrays() < 3 ? signature.arrays() : 3;
-  Call<Real> call(*given.model, given.array[0]);
+  Call<Real> call(*arguments.model, arguments.array[0]);
   if constexpr (count == 3) {
-    set_motion(call, given, signature.array[2]);
+    set_motion(call, arguments, signature.array[2]);
   } else {
-    call.set_v(given.array[1]);
+    call.set_v(arguments.array[1]);
   }
-  const py::ssize_t n = given.model->nv();
-  refuse_callbacks(*given.model);
+  const py::ssize_t n = arguments.model->nv();
+  refuse_callbacks(*arguments.model);
   py::tuple results(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    const py::object place = place_of(given, std::size_t(i), std::size_t(count));
+    const py::object place = place_of(arguments, std::size_t(i), std::size_t(count));
     py::array result = call.output(place, {n, n}, names[i]);
     call.batch().derivative[i] = numbers<Real>(result);
     results[static_cast<std::size_t>(i)] = result;
   }
-  call.batch().passive = given.passive;
-  call.execute(kernel.of<Real>(), given.threads);
+  call.batch().passive = arguments.passive;
+  call.execute(kernel.of<Real>(), arguments.threads);
   return results;
 }
 
 /// In the precision of q.
 template <const Signature& signature, const KernelPair& kernel>
-py::object derivatives(const Arguments& given) {
-  return is_single(given.array[0]) ? matrices<signature, float>(given, kernel)
-                                   : matrices<signature, double>(given, kernel);
+py::object derivatives(const Arguments& arguments) {
+  return is_single(arguments.array[0]) ? matrices<signature, float>(arguments, kernel)
+                                       : matrices<signature, double>(arguments, kernel);
 }
 
 namespace kernels {
@@ -105,29 +105,29 @@ constexpr const char* passive_force_derivatives_doc =
 constexpr Signature differential_dynamics = {"differential_dynamics", {"q", "v", "a", "f_ext"}, {}};
 
 template <class Real>
-py::object differential_matrices(const Arguments& given) {
-  const Model& model = *given.model;
+py::object differential_matrices(const Arguments& arguments) {
+  const Model& model = *arguments.model;
   refuse_callbacks(model);
-  Call<Real> call(model, given.array[0]);
-  set_motion(call, given, "a");
+  Call<Real> call(model, arguments.array[0]);
+  set_motion(call, arguments, "a");
 
   const py::ssize_t width = 6 * model.nbodies() + 3 * model.nv();
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
   py::tuple results(4);
   for (std::size_t i = 0; i < 3; ++i) {
-    py::array result = call.output(place_of(given, i, 4), {model.nbodies(), 6, width}, names[i]);
+    py::array result = call.output(place_of(arguments, i, 4), {model.nbodies(), 6, width}, names[i]);
     call.batch().derivative[i] = numbers<Real>(result);
     results[i] = result;
   }
-  py::array torques = call.output(place_of(given, 3, 4), {model.nv(), width}, "out[3]");
+  py::array torques = call.output(place_of(arguments, 3, 4), {model.nv(), width}, "out[3]");
   call.batch().out = numbers<Real>(torques);
   results[3] = torques;
-  call.execute(&StateKernels<Real>::differential_dynamics, given.threads);
+  call.execute(&StateKernels<Real>::differential_dynamics, arguments.threads);
   return results;
 }
 
-py::object differential(const Arguments& given) {
-  return PYSIM_IN_PRECISION(differential_matrices, given);
+py::object differential(const Arguments& arguments) {
+  return PYSIM_IN_PRECISION(differential_matrices, arguments);
 }
 
 }  // namespace

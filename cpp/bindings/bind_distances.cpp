@@ -23,16 +23,16 @@ py::array_t<double> distances(const std::string& kind_a,
                               const Numbers& b,
                               const MeshArrays& mesh_a,
                               const MeshArrays& mesh_b) {
-  const auto shape = [](const std::string& kind, const MeshNumbers& mesh) {
-    collision::Shape<double> own = {};
-    if (kind != half_space) own.kind = engine::shape_kind(kind);
-    engine::set_mesh(mesh.vertices, mesh.faces, mesh.corners, mesh.vertex_groups, mesh.normal_groups, own);
-    return own;
+  const auto shape_of = [](const std::string& kind, const MeshNumbers& mesh) {
+    collision::Shape<double> shape = {};
+    if (kind != half_space) shape.kind = engine::shape_kind(kind);
+    engine::set_mesh(mesh.vertices, mesh.faces, mesh.corners, mesh.vertex_groups, mesh.normal_groups, shape);
+    return shape;
   };
   const MeshNumbers numbers_a(mesh_a), numbers_b(mesh_b);
-  const auto own_a = shape(kind_a, numbers_a), own_b = shape(kind_b, numbers_b);
+  const auto shape_a = shape_of(kind_a, numbers_a), shape_b = shape_of(kind_b, numbers_b);
   const bool is_half_space = kind_a == half_space;
-  if (kind_b == half_space || (!is_half_space && own_a.kind < own_b.kind)) {
+  if (kind_b == half_space || (!is_half_space && shape_a.kind < shape_b.kind)) {
     throw std::invalid_argument("'" + kind_a + "' and '" + kind_b + "' are no pair of distance_pairs");
   }
   const auto pair =
@@ -44,12 +44,13 @@ py::array_t<double> distances(const std::string& kind_a,
     throw std::invalid_argument("rows must have shape (" + std::to_string(rows) + ", " +
                                 std::to_string(Map::in) + "), got " + describe(*x));
   }
-  py::array_t<double> found({rows, py::ssize_t{Map::out}});
+  py::array_t<double> results({rows, py::ssize_t{Map::out}});
   const double *first = a.data(), *second = b.data();
-  double* out = found.mutable_data();
-  without_gil(
-      [&] { engine::distance_map().run(static_cast<int>(pair), own_a, own_b, first, second, out, rows); });
-  return found;
+  double* out = results.mutable_data();
+  without_gil([&] {
+    engine::distance_map().run(static_cast<int>(pair), shape_a, shape_b, first, second, out, rows);
+  });
+  return results;
 }
 
 }  // namespace

@@ -64,9 +64,9 @@ py::array_t<double> quantiles(const std::string& kind,
 class Tables {
  public:
   static Tables make(const py::object& plan, py::ssize_t worlds, bool single) {
-    Tables made;
-    made.worlds_ = worlds;
-    auto& table = made.tables_;
+    Tables tables;
+    tables.worlds_ = worlds;
+    auto& table = tables.tables_;
     table.signals = field<int>(plan, "signals");
     table.scale = field<std::vector<double>>(plan, "scale");
     table.offset = field<std::vector<double>>(plan, "offset");
@@ -85,7 +85,7 @@ class Tables {
                                field<double>(reward, "weight"),
                                field<double>(reward, "width")});
     }
-    for (const py::handle seen : plan.attr("observed")) made.add_range(range_of(seen.attr("x")));
+    for (const py::handle seen : plan.attr("observed")) tables.add_range(range_of(seen.attr("x")));
     table.factor = field<std::vector<double>>(plan, "factors");
     table.deviation = field<std::vector<double>>(plan, "deviations");
     for (int k = 0; k < table.frame(); ++k) {
@@ -107,25 +107,26 @@ class Tables {
                                  field<std::uint64_t>(schedule, "use")});
     }
     const auto count = static_cast<py::ssize_t>(table.schedules.size());
-    made.arrays_.number = made.allocate<std::int64_t>("number", {worlds});
-    made.arrays_.episode = made.allocate<std::int64_t>("episode", {worlds});
-    made.arrays_.due = made.allocate<std::int64_t>("due", {worlds, count});
-    made.arrays_.occurs = made.allocate<bool>("occurs", {worlds, count});
-    made.arrays_.steps = made.allocate<std::int64_t>("steps", {worlds});
-    made.arrays_.key = made.allocate<double>("key", {worlds});
-    made.arrays_.action = made.allocate<double>("action", {worlds, table.actions});
-    made.arrays_.action_rate = made.allocate<double>("action_rate", {worlds, table.actions});
-    made.arrays_.readings = made.allocate<double>("readings", {worlds, table.signals});
-    made.arrays_.has_double_history = !single;
+    tables.arrays_.number = tables.allocate<std::int64_t>("number", {worlds});
+    tables.arrays_.episode = tables.allocate<std::int64_t>("episode", {worlds});
+    tables.arrays_.due = tables.allocate<std::int64_t>("due", {worlds, count});
+    tables.arrays_.occurs = tables.allocate<bool>("occurs", {worlds, count});
+    tables.arrays_.steps = tables.allocate<std::int64_t>("steps", {worlds});
+    tables.arrays_.key = tables.allocate<double>("key", {worlds});
+    tables.arrays_.action = tables.allocate<double>("action", {worlds, table.actions});
+    tables.arrays_.action_rate = tables.allocate<double>("action_rate", {worlds, table.actions});
+    tables.arrays_.readings = tables.allocate<double>("readings", {worlds, table.signals});
+    tables.arrays_.has_double_history = !single;
     if (single) {
-      made.arrays_.history = made.allocate<float>("history", {worlds, table.history, table.frame()});
+      tables.arrays_.history = tables.allocate<float>("history", {worlds, table.history, table.frame()});
     } else {
-      made.arrays_.history = made.allocate<double>("history", {worlds, table.history, table.frame()});
+      tables.arrays_.history = tables.allocate<double>("history", {worlds, table.history, table.frame()});
     }
-    made.arrays_.terms =
-        made.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(table.rewards.size())});
-    made.arrays_.ends = made.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(table.ends.size())});
-    return made;
+    tables.arrays_.terms =
+        tables.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(table.rewards.size())});
+    tables.arrays_.ends =
+        tables.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(table.ends.size())});
+    return tables;
   }
 
   const py::dict& parts() const { return parts_; }

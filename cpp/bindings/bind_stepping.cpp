@@ -24,8 +24,8 @@ struct SignalCall {
   const Model& model;
 
   SignalCall(
-      const Model& m, const Numbers& times, py::handle q, py::handle v, const SignalNumbers::Array& given)
-      : call(m, q), numbers(given, m, call.leading().states), model(m) {
+      const Model& m, const Numbers& times, py::handle q, py::handle v, const SignalNumbers::Array& signals)
+      : call(m, q), numbers(signals, m, call.leading().states), model(m) {
     call.set_v(v);
     if (times.size() != call.leading().states) throw std::invalid_argument("times must have shape (states,)");
     call.batch().times = times.data();

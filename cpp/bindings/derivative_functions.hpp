@@ -18,12 +18,12 @@ inline void refuse_callbacks(const Model& model) {
 
 /// The caller's array for result i of `count`, None if `out` is omitted; otherwise `out` must be a tuple of
 /// `count` arrays.
-inline py::object place_of(const Arguments& given, std::size_t i, std::size_t count) {
-  if (!is_given(given.out)) return py::none();
-  if (!py::isinstance<py::tuple>(given.out) || py::len(given.out) != count) {
+inline py::object place_of(const Arguments& arguments, std::size_t i, std::size_t count) {
+  if (!is_given(arguments.out)) return py::none();
+  if (!py::isinstance<py::tuple>(arguments.out) || py::len(arguments.out) != count) {
     throw std::invalid_argument("out must be a tuple of " + std::to_string(count) + " arrays");
   }
-  return given.out.cast<py::tuple>()[i];
+  return arguments.out.cast<py::tuple>()[i];
 }
 
 }  // namespace pysim::bindings

@@ -53,9 +53,9 @@ struct KernelPair {
     &engine::StateKernels<double>::name, &engine::StateKernels<float>::name \
   }
 
-/// Calls body<Real>(given) in the precision of the first array.
-#define PYSIM_IN_PRECISION(body, given) \
-  (is_single((given).array[0]) ? body<float>(given) : body<double>(given))
+/// Calls body<Real>(arguments) in the precision of the first array.
+#define PYSIM_IN_PRECISION(body, arguments) \
+  (is_single((arguments).array[0]) ? body<float>(arguments) : body<double>(arguments))
 
 inline bool is_given(py::handle x) {
   return x && !x.is_none();
@@ -68,10 +68,10 @@ inline void refuse_none(py::handle x, const char* name) {
 
 /// v, the third array under its name, and external wrenches if there are any.
 template <class Real>
-void set_motion(Call<Real>& call, const Arguments& given, const char* third) {
-  call.set_v(given.array[1]);
-  call.set_x(given.array[2], third, given.model->nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+void set_motion(Call<Real>& call, const Arguments& arguments, const char* third) {
+  call.set_v(arguments.array[1]);
+  call.set_x(arguments.array[2], third, arguments.model->nv());
+  if (is_given(arguments.array[3])) call.set_f_ext(arguments.array[3]);
 }
 
 /// Error text for an argument that is not a model.
@@ -113,9 +113,9 @@ class Reader {
     for (int i = 0; i <= arrays_; ++i) {
       if (is_optional(i)) continue;
       if (!seen_[i]) fail("needs the argument " + quoted(name_of(i)));
-      if (i > 0) refuse_none(given_.array[i - 1], name_of(i));
+      if (i > 0) refuse_none(arguments_.array[i - 1], name_of(i));
     }
-    return given_;
+    return arguments_;
   }
 
  private:
@@ -133,9 +133,9 @@ class Reader {
     if (seen_[place]) fail("got two values for " + quoted(name_of(place)));
     seen_[place] = true;
     if (place == 0) {
-      given_.model = &model_of(value);
+      arguments_.model = &model_of(value);
     } else {
-      given_.array[place - 1] = value;
+      arguments_.array[place - 1] = value;
     }
   }
 
@@ -144,13 +144,13 @@ class Reader {
     if (name == nullptr) throw py::error_already_set();
     const auto is = [name](const char* other) { return std::strcmp(name, other) == 0; };
     if (is("threads")) {
-      given_.threads = threads_of(value);
+      arguments_.threads = threads_of(value);
     } else if (is("out")) {
-      given_.out = value;
+      arguments_.out = value;
     } else if (signature_.has(engine::takes_passive) && is("passive")) {
       const int truth = PyObject_IsTrue(value);
       if (truth < 0) throw py::error_already_set();
-      given_.passive = truth != 0;
+      arguments_.passive = truth != 0;
     } else {
       for (int i = 0; i <= arrays_; ++i) {
         if (is(name_of(i))) return put(i, value);
@@ -161,7 +161,7 @@ class Reader {
 
   const Signature& signature_;
   const int arrays_;
-  Arguments given_;
+  Arguments arguments_;
   bool seen_[max_arrays + 1] = {};
 };
 

@@ -36,32 +36,32 @@ struct FrameArgument {
 
 /// Rows of a kernel; the arrays are q, v, a, f_ext in this order, None if absent.
 template <class Real>
-py::array run_states(const Arguments& given,
+py::array run_states(const Arguments& arguments,
                      const KernelPair& kernels,
                      const Shape& row,
                      const FrameArgument* frame) {
-  Call<Real> call(*given.model, given.array[0]);
-  if (is_given(given.array[1])) call.set_v(given.array[1]);
-  if (is_given(given.array[2])) call.set_x(given.array[2], "a", given.model->nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  Call<Real> call(*arguments.model, arguments.array[0]);
+  if (is_given(arguments.array[1])) call.set_v(arguments.array[1]);
+  if (is_given(arguments.array[2])) call.set_x(arguments.array[2], "a", arguments.model->nv());
+  if (is_given(arguments.array[3])) call.set_f_ext(arguments.array[3]);
   std::vector<Real> placement;
   if (frame != nullptr) {
-    placement = frame->turned<Real>(*given.model);
+    placement = frame->turned<Real>(*arguments.model);
     call.batch().body = frame->body;
     call.batch().placement = placement.data();
     call.batch().expressed = frame->where();
     call.batch().classical = frame->classical;
   }
-  return call.run(kernels.of<Real>(), row, given.threads, given.out);
+  return call.run(kernels.of<Real>(), row, arguments.threads, arguments.out);
 }
 
 /// In the precision of q.
-inline py::array run_states(const Arguments& given,
+inline py::array run_states(const Arguments& arguments,
                             const KernelPair& kernels,
                             const Shape& row,
                             const FrameArgument* frame = nullptr) {
-  return is_single(given.array[0]) ? run_states<float>(given, kernels, row, frame)
-                                   : run_states<double>(given, kernels, row, frame);
+  return is_single(arguments.array[0]) ? run_states<float>(arguments, kernels, row, frame)
+                                       : run_states<double>(arguments, kernels, row, frame);
 }
 
 }  // namespace pysim::bindings

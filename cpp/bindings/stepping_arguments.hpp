@@ -32,18 +32,19 @@ class LoopCoordinates {
   using Array = py::array_t<Real, py::array::c_style>;
 
   /// `start` holds those of every state, one after the other.
-  LoopCoordinates(py::handle given, std::vector<Real> start) : own_(std::move(start)), numbers_(own_.data()) {
-    if (!is_given(given)) return;
-    if (!py::isinstance<Array>(given)) {
+  LoopCoordinates(py::handle array, std::vector<Real> start)
+      : start_(std::move(start)), numbers_(start_.data()) {
+    if (!is_given(array)) return;
+    if (!py::isinstance<Array>(array)) {
       throw std::invalid_argument("loop_q must be a C-contiguous array of the precision of q");
     }
-    given_ = py::reinterpret_borrow<Array>(given);
-    if (given_.size() != static_cast<py::ssize_t>(own_.size()) || !given_.writeable()) {
-      throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(own_.size()) +
+    array_ = py::reinterpret_borrow<Array>(array);
+    if (array_.size() != static_cast<py::ssize_t>(start_.size()) || !array_.writeable()) {
+      throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(start_.size()) +
                                   " numbers, for all states together");
     }
-    numbers_ = given_.mutable_data();
-    if (!std::all_of(numbers_, numbers_ + own_.size(), [](Real x) { return std::isfinite(x); })) {
+    numbers_ = array_.mutable_data();
+    if (!std::all_of(numbers_, numbers_ + start_.size(), [](Real x) { return std::isfinite(x); })) {
       throw std::invalid_argument("loop_q must be finite, got nan or inf");
     }
   }
@@ -51,8 +52,8 @@ class LoopCoordinates {
   Real* data() { return numbers_; }
 
  private:
-  std::vector<Real> own_;
-  Array given_;
+  std::vector<Real> start_;
+  Array array_;
   Real* numbers_;
 };
 
@@ -61,22 +62,22 @@ class SignalNumbers {
  public:
   using Array = py::array_t<double, py::array::c_style>;
 
-  SignalNumbers(const std::optional<Array>& given, const Model& model, py::ssize_t worlds) : given_(given) {
-    if (!given_) return;
+  SignalNumbers(const std::optional<Array>& array, const Model& model, py::ssize_t worlds) : array_(array) {
+    if (!array_) return;
     const py::ssize_t numbers = model.signals() == nullptr ? 0 : model.signals()->numbers();
-    if (model.signals() == nullptr || given_->size() != worlds * numbers || !given_->writeable()) {
+    if (model.signals() == nullptr || array_->size() != worlds * numbers || !array_->writeable()) {
       throw std::invalid_argument("signals must be writeable and have " + std::to_string(worlds * numbers) +
                                   " numbers of a model with signals");
     }
   }
 
-  double* data() { return given_ ? pointer() : nullptr; }
+  double* data() { return array_ ? pointer() : nullptr; }
 
  private:
   /// Of signals without numbers, too: they act.
-  double* pointer() { return given_->size() > 0 ? given_->mutable_data() : &none_; }
+  double* pointer() { return array_->size() > 0 ? array_->mutable_data() : &none_; }
 
-  std::optional<Array> given_;
+  std::optional<Array> array_;
   double none_ = 0;
 };
 
