@@ -18,10 +18,10 @@ constexpr double covered_sine = 0.01;
 
 /// Whether a shape's outward normal leans towards one of its covered faces.
 template <class S>
-simd::Mask<S> leans_to_covered(const PlacedShape<S>& own, const Vec3<S>& normal) {
+simd::Mask<S> leans_to_covered(const PlacedShape<S>& placed, const Vec3<S>& normal) {
   auto leans = simd::nowhere<S>();
-  if (own.shape->covered == 0) return leans;
-  visit_faces(own, [&](const Vec3<S>& face, bool is_covered) {
+  if (placed.shape->covered == 0) return leans;
+  visit_faces(placed, [&](const Vec3<S>& face, bool is_covered) {
     if (is_covered) leans |= dot(face, normal) > all<S>(typename S::Real(covered_sine));
   });
   return leans;

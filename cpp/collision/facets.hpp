@@ -124,22 +124,22 @@ void bounded_points(const Outline<S>& a,
     const S z_A = a.height(x, y), z_B = b.height(x, y);
     points.offer(valid, x, y, half * (z_A + z_B), z_B - z_A, feature);
   };
-  const auto offer_corners = [&](const Outline<S>& of, const Outline<S>& other, S first) {
+  const auto offer_corners = [&](const Outline<S>& of, const Outline<S>& clipper, S first) {
     for (int k = 0; k < of.most; ++k) {
       S feature;
       const Vec3<S> p = of.corner_of_many(k, feature);
       const auto exists = of.many & (all<S>(Real(k)) < of.count);
-      offer(exists & other.contains(p.x, p.y, of.slack(other)), p.x, p.y, first + feature);
+      offer(exists & clipper.contains(p.x, p.y, of.slack(clipper)), p.x, p.y, first + feature);
     }
   };
   offer_corners(a, b, e);
   offer_corners(b, a, all<S>(Real(1 + of_a)));
   const auto offer_crossings =
-      [&](const Outline<S>& of, const Outline<S>& other, simd::Mask<S> where, int to) {
+      [&](const Outline<S>& of, const Outline<S>& clipper, simd::Mask<S> where, int to) {
         const auto offer_edge = [&](simd::Mask<S> valid, int k, const Vec3<S>& from, const Vec3<S>& along) {
           if (none(valid)) return;
           S at[2];
-          other.clip(from, along, at[0], at[1]);
+          clipper.clip(from, along, at[0], at[1]);
           valid &= at[0] < at[1];
           for (int side = 0; side < 2; ++side) {
             offer(valid & (at[side] > end) & (at[side] < last),
@@ -148,7 +148,7 @@ void bounded_points(const Outline<S>& a,
                   all<S>(Real(to + 4 * k + side)));
           }
         };
-        where &= (other.disc | other.many) & !of.disc;
+        where &= (clipper.disc | clipper.many) & !of.disc;
         for (int k = 0; k < facet_corners; ++k) {
           const auto valid = where & !of.many & (k == 0 ? of.flat | of.line : of.flat);
           offer_edge(valid, k, of.corner[k], of.corner[(k + 1) % 4] - of.corner[k]);
@@ -240,26 +240,26 @@ void facet_manifold(const PlacedShape<S>& A,
       offer(valid, x, y, fma(s, f.z, a.corner[i].z), fma(u, g.z, b.corner[j].z), feature);
     }
   }
-  ManifoldPoint<S> found[facet_points];
-  const S least = points.write(X, found);
+  ManifoldPoint<S> candidate[facet_points];
+  const S least = points.write(X, candidate);
   // Of many corners, those that are left out are somewhat deeper where a body leans under its load: it has to
   // lean more until another point carries it.
   const S more = select(bounded, max(slack, all<S>(Real(-0.2)) * least), slack);
   const auto deeper = has_nearest & (D.d < least - more);
-  found[farthest_points] = {
+  candidate[farthest_points] = {
       X.p, select(deeper, D.d, all<S>(simd::infinity)), select(deeper, all<S>(Real(17 + of_a + of_b)), o)};
   if (most == facet_points) {
-    for (int k = 0; k < facet_points; ++k) out[k] = found[k];
+    for (int k = 0; k < facet_points; ++k) out[k] = candidate[k];
     return;
   }
   for (int k = 0; k < most; ++k) out[k] = {X.p, all<S>(simd::infinity), o};
   for (int k = facet_points - 1; k >= 0; --k) {  // the nearest points first
-    auto left = found[k].feature > o;
+    auto left = candidate[k].feature > o;
     for (int j = 0; j < most; ++j) {
       const auto here = left & (out[j].feature == o);
-      out[j] = {select(here, found[k].p, out[j].p),
-                select(here, found[k].gap, out[j].gap),
-                select(here, found[k].feature, out[j].feature)};
+      out[j] = {select(here, candidate[k].p, out[j].p),
+                select(here, candidate[k].gap, out[j].gap),
+                select(here, candidate[k].feature, out[j].feature)};
       left &= !here;
     }
   }

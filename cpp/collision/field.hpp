@@ -120,18 +120,18 @@ FieldValue<S> grid_value(const HeightGrid<typename S::Real>& grid, const Vec3<S>
   const S by_x = all<S>(Real(1) / grid.spacing[0]) * fma(y.share, (h11 - h01) - (h10 - h00), h10 - h00);
   const S by_y = all<S>(Real(1) / grid.spacing[1]) * (high - low);
   const S scale = all<S>(1) / sqrt(fma(by_x, by_x, fma(by_y, by_y, all<S>(1))));
-  FieldValue<S> found;
-  found.n = {-scale * by_x, -scale * by_y, scale};
+  FieldValue<S> value;
+  value.n = {-scale * by_x, -scale * by_y, scale};
   const S above = p.z - fma(y.share, high - low, low);
-  found.exists = x.within & y.within;
-  found.gap = select(found.exists, scale * above, all<S>(simd::infinity));
+  value.exists = x.within & y.within;
+  value.gap = select(value.exists, scale * above, all<S>(simd::infinity));
   const auto beyond = [](S at, int nodes, Real spacing) {
     return abs(at) - all<S>(Real(0.5) * Real(nodes - 1) * spacing);
   };
   const S outside = max(beyond(p.x, grid.columns, grid.spacing[0]), beyond(p.y, grid.rows, grid.spacing[1]));
   const S far = max(p.z - all<S>(grid.highest), outside);
-  found.bound = select(found.exists, max(above / all<S>(grid.steepest), far), far);
-  return found;
+  value.bound = select(value.exists, max(above / all<S>(grid.steepest), far), far);
+  return value;
 }
 
 template <class S>
@@ -215,7 +215,7 @@ void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S 
   const auto parity = [&](S at) { return at - all<S>(2) * simd::floor(half * at); };
   const S odd_i = parity(i), odd_j = parity(j);
   const S bound = field_value(Field<Real>{{}, grid}, c).bound - radius;
-  FieldPoint<S> found[cells_of_ball];
+  FieldPoint<S> point[cells_of_ball];
   simd::Mask<S> inner[cells_of_ball], rim_s[cells_of_ball], rim_t[cells_of_ball];
   for (int k = 0; k < cells_of_ball; ++k) {
     // of columns i − 1 and i, the one whose parity is that of k
@@ -245,7 +245,7 @@ void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S 
     const auto in_column = (x >= column) & (x < column + e), in_row = (y >= row) & (y < row + e);
     const auto is_rim = (rim_s[k] | rim_t[k]) & (above > o) & (length > o);
     const Vec3<S> direction = select(is_rim, (e / select(is_rim, length, e)) * r, n);
-    FieldPoint<S>& F = found[k];
+    FieldPoint<S>& F = point[k];
     F.n = direction;
     F.p = fnma(radius, direction, c);
     F.gap = select(is_cell, select(is_rim, length, above) - radius, far);
@@ -254,9 +254,9 @@ void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S 
     inner[k] = is_cell & !(rim_s[k] | rim_t[k]);
   }
   // A rim is not nearest where a point inside the cell beyond it is nearer, as on even ground that slopes.
-  const auto nearer = [&](int k, int other) { return inner[other] & (found[other].gap <= found[k].gap); };
+  const auto nearer = [&](int k, int other) { return inner[other] & (point[other].gap <= point[k].gap); };
   for (int k = 0; k < cells_of_ball; ++k) {
-    FieldPoint<S> F = found[k];
+    FieldPoint<S> F = point[k];
     F.exists = F.exists & !((rim_s[k] & nearer(k, k ^ 1)) | (rim_t[k] & nearer(k, k ^ 2)) |
                             (rim_s[k] & rim_t[k] & nearer(k, k ^ 3)));
     visit(k, F);

@@ -172,18 +172,18 @@ struct BoxAxis {
   }
 
   /// Takes the product of edges of another axis `where` it is one.
-  void take_edges(simd::Mask<S> where, const BoxAxis& other) {
-    const auto better = where & other.edges;
-    gap = select(better, other.gap, gap);
-    n = collision::select(better, other.n, n);
+  void take_edges(simd::Mask<S> where, const BoxAxis& axis) {
+    const auto better = where & axis.edges;
+    gap = select(better, axis.gap, gap);
+    n = collision::select(better, axis.n, n);
     edges |= better;
-    edge = select(better, other.edge, edge);
-    p = collision::select(better, other.p, p);
-    q = collision::select(better, other.q, q);
-    u = collision::select(better, other.u, u);
-    v = collision::select(better, other.v, v);
-    g = select(better, other.g, g);
-    h = select(better, other.h, h);
+    edge = select(better, axis.edge, edge);
+    p = collision::select(better, axis.p, p);
+    q = collision::select(better, axis.q, q);
+    u = collision::select(better, axis.u, u);
+    v = collision::select(better, axis.v, v);
+    g = select(better, axis.g, g);
+    h = select(better, axis.h, h);
   }
 
   /// Takes the product of edges i of A and j of B.

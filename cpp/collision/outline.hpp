@@ -36,14 +36,14 @@ struct Outline {
     flat = (abs(area.z) > tiny * square) & (area.z * area.z > all<S>(Real(0.1)) * dot(area, area));
     turn = select(area.z < o, -e, e);
     Vec3<S> end = corner[1];
-    auto found = F.distinct[1];
+    auto has_end = F.distinct[1];
     for (int k = 2; k < facet_corners; ++k) {
-      end = select(found, end, corner[k]);
-      found |= F.distinct[k];
+      end = select(has_end, end, corner[k]);
+      has_end |= F.distinct[k];
     }
     const Vec3<S> along = end - corner[0];
     const S length = fma(along.x, along.x, along.y * along.y);
-    line = found & !flat & (length > all<S>(Real(0.01)) * square);
+    line = has_end & !flat & (length > all<S>(Real(0.01)) * square);
     const S inverse = -e / select(flat, area.z, e), per_length = along.z / select(line, length, e);
     slope_x = select(flat, area.x * inverse, select(line, per_length * along.x, o));
     slope_y = select(flat, area.y * inverse, select(line, per_length * along.y, o));

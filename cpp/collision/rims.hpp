@@ -80,8 +80,9 @@ struct RimCorners {
   Vec3<S> n;
   S x[facet_corners], y[facet_corners];
 
-  RimCorners(const PlacedShape<S>& own, const Vec3<S>& direction) : n(transpose_times(own.X.R, direction)) {
-    const Vec3<S> farthest = own.size.x * lean_direction(n);
+  RimCorners(const PlacedShape<S>& placed, const Vec3<S>& direction)
+      : n(transpose_times(placed.X.R, direction)) {
+    const Vec3<S> farthest = placed.size.x * lean_direction(n);
     const S &a = farthest.x, &b = farthest.y;
     const S along_x[] = {a, -b, -a, b}, along_y[] = {b, a, -b, -a};
     for (int k = 0; k < facet_corners; ++k) {
@@ -94,7 +95,7 @@ struct RimCorners {
 /// Four points of a rim at height z with the features from `first` on where the facet is `flat`, else the
 /// ends of the side with the features from `side` on.
 template <class S>
-void rim_facet(const PlacedShape<S>& own,
+void rim_facet(const PlacedShape<S>& placed,
                const RimCorners<S>& rim,
                simd::Mask<S> flat,
                S z,
@@ -105,13 +106,13 @@ void rim_facet(const PlacedShape<S>& own,
   using Real = typename S::Real;
   for (int k = 0; k < facet_corners; ++k) {
     const int end = k == 0 || k == 3 ? 0 : 1;
-    F.corner[k] = own.X * select(flat, Vec3<S>{rim.x[k], rim.y[k], z}, ends[end]);
+    F.corner[k] = placed.X * select(flat, Vec3<S>{rim.x[k], rim.y[k], z}, ends[end]);
     F.feature[k] = select(flat, first + all<S>(Real(k)), all<S>(Real(side + end)));
     F.distinct[k] = k < 2 ? simd::everywhere<S>() : flat;
   }
   F.disc = flat;
-  F.centre = own.X * Vec3<S>{all<S>(0), all<S>(0), z};
-  F.radius = own.size.x;
+  F.centre = placed.X * Vec3<S>{all<S>(0), all<S>(0), z};
+  F.radius = placed.size.x;
 }
 
 }  // namespace pysim::collision

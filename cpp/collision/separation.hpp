@@ -94,11 +94,12 @@ class NormalIteration {
     using Real = typename S::Real;
     const S o = all<S>(0), e = all<S>(1);
     const S small = all<S>(sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4));
-    const Vec3<S> rest = value - n;
+    const Vec3<S> residual = value - n;
     Vec3<S> mixed = value;
     if (count_ > 0) {
-      const Vec3<S> d = rest - rest_[0], f = count_ > 1 ? rest_[0] - rest_[1] : spatial::zero3<S>();
-      const S dd = dot(d, d), df = dot(d, f), ff = dot(f, f), rd = dot(rest, d), rf = dot(rest, f);
+      const Vec3<S> d = residual - residual_[0],
+                    f = count_ > 1 ? residual_[0] - residual_[1] : spatial::zero3<S>();
+      const S dd = dot(d, d), df = dot(d, f), ff = dot(f, f), rd = dot(residual, d), rf = dot(residual, f);
       const S det = dd * ff - df * df;
       const auto two = det > small * dd * ff, one = dd > o;
       const S inverse = e / simd::select(two, det, e);
@@ -109,9 +110,9 @@ class NormalIteration {
       const S turn = dot(mixed - value, mixed - value);
       mixed = select(one & (turn < all<S>(Real(0.25))), mixed, value);
     }
-    rest_[1] = rest_[0];
+    residual_[1] = residual_[0];
     value_[1] = value_[0];
-    rest_[0] = rest;
+    residual_[0] = residual;
     value_[0] = value;
     if (count_ < 2) ++count_;
     return (e / sqrt(dot(mixed, mixed))) * mixed;
@@ -119,7 +120,7 @@ class NormalIteration {
 
  private:
   int count_ = 0;
-  Vec3<S> rest_[2] = {}, value_[2] = {};
+  Vec3<S> residual_[2] = {}, value_[2] = {};
 };
 
 /// Signed distance; or a lower bound of it that is `reach` or more.

@@ -63,10 +63,10 @@ struct Box : ConvexKind<Box> {
 
   /// Bit 2 k of `covered` stands for the face towards +x, +y or +z, bit 2 k + 1 for the opposite one.
   template <class S, class Visit>
-  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
-    const Vec3<S>* const axes[] = {&own.X.R.x, &own.X.R.y, &own.X.R.z};
+  static void visit_faces(const PlacedShape<S>& placed, const Visit& visit) {
+    const Vec3<S>* const axes[] = {&placed.X.R.x, &placed.X.R.y, &placed.X.R.z};
     for (int k = 0; k < 6; ++k) {
-      visit(k % 2 == 0 ? *axes[k / 2] : -*axes[k / 2], ((own.shape->covered >> k) & 1) != 0);
+      visit(k % 2 == 0 ? *axes[k / 2] : -*axes[k / 2], ((placed.shape->covered >> k) & 1) != 0);
     }
   }
 
@@ -88,9 +88,9 @@ struct Box : ConvexKind<Box> {
   }
 
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
     using Real = typename S::Real;
-    const Face<S> face = face_along(own, normal);
+    const Face<S> face = face_along(placed, normal);
     for (int k = 0; k < facet_corners; ++k) {
       const S hu = k == 0 || k == 3 ? face.hu : -face.hu, hv = k < 2 ? face.hv : -face.hv;
       F.corner[k] = fma(hv, face.v, fma(hu, face.u, face.centre));

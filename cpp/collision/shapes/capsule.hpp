@@ -81,12 +81,12 @@ struct Capsule : ConvexKind<Capsule> {
   }
 
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
     using Real = typename S::Real;
     for (int k = 0; k < facet_corners; ++k) {
       const bool top = k == 0 || k == 3;
-      const Vec3<S> end = own.X * Vec3<S>{all<S>(0), all<S>(0), top ? own.size.y : -own.size.y};
-      F.corner[k] = fma(own.size.x, normal, end);
+      const Vec3<S> end = placed.X * Vec3<S>{all<S>(0), all<S>(0), top ? placed.size.y : -placed.size.y};
+      F.corner[k] = fma(placed.size.x, normal, end);
       F.feature[k] = all<S>(Real(top ? 0 : 1));
       F.distinct[k] = k < 2 ? simd::everywhere<S>() : simd::nowhere<S>();
     }

@@ -26,8 +26,8 @@ struct Cone : ConvexKind<Cone> {
 
   /// Bit 0 of `covered` stands for the base.
   template <class S, class Visit>
-  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
-    visit(-own.X.R.z, (own.shape->covered & 1) != 0);
+  static void visit_faces(const PlacedShape<S>& placed, const Visit& visit) {
+    visit(-placed.X.R.z, (placed.shape->covered & 1) != 0);
   }
 
   template <class S>
@@ -60,12 +60,12 @@ struct Cone : ConvexKind<Cone> {
 
   /// Four points of the rim, or the ends of the side.
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
-    const S o = all<S>(0), half = own.size.y;
-    const RimCorners<S> rim(own, normal);
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
+    const S o = all<S>(0), half = placed.size.y;
+    const RimCorners<S> rim(placed, normal);
     const auto base = rim.n.z < all<S>(typename S::Real(-cap_cosine));
     const Vec3<S> ends[] = {{rim.x[0], rim.y[0], -half}, {o, o, half}};
-    rim_facet(own, rim, base, -half, o, ends, 4, F);
+    rim_facet(placed, rim, base, -half, o, ends, 4, F);
   }
 };
 

@@ -28,9 +28,9 @@ struct Cylinder : ConvexKind<Cylinder> {
 
   /// Bit 0 of `covered` stands for the upper cap, bit 1 for the lower one.
   template <class S, class Visit>
-  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
-    visit(own.X.R.z, (own.shape->covered & 1) != 0);
-    visit(-own.X.R.z, (own.shape->covered & 2) != 0);
+  static void visit_faces(const PlacedShape<S>& placed, const Visit& visit) {
+    visit(placed.X.R.z, (placed.shape->covered & 1) != 0);
+    visit(-placed.X.R.z, (placed.shape->covered & 2) != 0);
   }
 
   template <class S>
@@ -59,14 +59,14 @@ struct Cylinder : ConvexKind<Cylinder> {
 
   /// Four points of a rim, or the two ends of the side.
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
     using Real = typename S::Real;
-    const S half = own.size.y;
-    const RimCorners<S> rim(own, normal);
+    const S half = placed.size.y;
+    const RimCorners<S> rim(placed, normal);
     const auto cap = abs(rim.n.z) > all<S>(Real(cap_cosine)), down = rim.n.z < all<S>(0);
     const S z = select(down, -half, half), first = select(down, all<S>(4), all<S>(0));
     const Vec3<S> ends[] = {{rim.x[0], rim.y[0], half}, {rim.x[0], rim.y[0], -half}};
-    rim_facet(own, rim, cap, z, first, ends, 8, F);
+    rim_facet(placed, rim, cap, z, first, ends, 8, F);
   }
 
   template <class S>

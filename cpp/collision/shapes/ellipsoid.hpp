@@ -58,9 +58,9 @@ struct Ellipsoid : ConvexKind<Ellipsoid> {
   }
 
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
-    const Vec3<S> n = transpose_times(own.X.R, normal);
-    point_facet(own.X * support(*own.shape, own.size, n), F);
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
+    const Vec3<S> n = transpose_times(placed.X.R, normal);
+    point_facet(placed.X * support(*placed.shape, placed.size, n), F);
   }
 
   template <class Real>

@@ -19,12 +19,12 @@ S farthest_point(const typename S::Real* point,
                  S tie = all<S>(0)) {
   using Real = typename S::Real;
   using Group = PointGroup;
-  S most = all<S>(-simd::infinity), found = all<S>(0);
+  S most = all<S>(-simd::infinity), farthest = all<S>(0);
   const auto look_at = [&](int i) {
     const S reach = dot(direction, spatial::all3<S>(point + stride * i));
     const auto farther = reach > most + tie;
     most = select(farther, reach, most);
-    found = select(farther, all<S>(static_cast<Real>(i)), found);
+    farthest = select(farther, all<S>(static_cast<Real>(i)), farthest);
   };
   for (int g = 0; g < groups.count; ++g) {
     look_at(static_cast<int>(groups.group[Group::numbers * g + Group::first]));
@@ -37,7 +37,7 @@ S farthest_point(const typename S::Real* point,
     const int first = static_cast<int>(group[Group::first]), count = static_cast<int>(group[Group::count]);
     for (int i = first + 1; i < first + count; ++i) look_at(i);
   }
-  return found;
+  return farthest;
 }
 
 /// The vertex of a number.
@@ -105,10 +105,10 @@ struct Mesh : ConvexKind<Mesh> {
   }
 
   template <class S, class Visit>
-  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
-    const auto* face = own.shape->face;
-    for (int k = 0; k < own.shape->faces; ++k, face += MeshFace::numbers) {
-      visit(own.X.R * spatial::all3<S>(face + MeshFace::normal), face[MeshFace::covered] > 0);
+  static void visit_faces(const PlacedShape<S>& placed, const Visit& visit) {
+    const auto* face = placed.shape->face;
+    for (int k = 0; k < placed.shape->faces; ++k, face += MeshFace::numbers) {
+      visit(placed.X.R * spatial::all3<S>(face + MeshFace::normal), face[MeshFace::covered] > 0);
     }
   }
 
@@ -123,17 +123,17 @@ struct Mesh : ConvexKind<Mesh> {
 
   /// The face whose normal is nearest to a direction.
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
     using Real = typename S::Real;
-    const Shape<Real>& mesh = *own.shape;
-    const Vec3<S> n = transpose_times(own.X.R, normal);
+    const Shape<Real>& mesh = *placed.shape;
+    const Vec3<S> n = transpose_times(placed.X.R, normal);
     const S tie =
         all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-6));  // at an edge, rounding does not choose
     const S best = farthest_point(mesh.face, int{MeshFace::numbers}, mesh.of_normals, n, tie);
     for (int k = 0; k < facet_corners; ++k) {
       const S vertex =
           simd::lookup(mesh.face + MeshFace::corner + k, best, int{MeshFace::numbers}, mesh.faces);
-      F.corner[k] = own.X * vertex_of<S>(mesh, vertex);
+      F.corner[k] = placed.X * vertex_of<S>(mesh, vertex);
       F.feature[k] = vertex;
       F.distinct[k] = simd::everywhere<S>();
       for (int j = 0; j < k; ++j) F.distinct[k] &= !(F.feature[j] == vertex);

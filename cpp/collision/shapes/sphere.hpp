@@ -32,8 +32,8 @@ struct Sphere : ConvexKind<Sphere> {
   }
 
   template <class S>
-  static void facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
-    point_facet(fma(own.size.x, normal, own.X * spatial::zero3<S>()), F);
+  static void facet(const PlacedShape<S>& placed, const Vec3<S>& normal, Facet<S>& F) {
+    point_facet(fma(placed.size.x, normal, placed.X * spatial::zero3<S>()), F);
   }
 
   template <class Real>
