@@ -62,22 +62,22 @@ void add_to_row(const ModelOf<S>& model,
 /// The rows of a loop, along the support paths of both bodies up to their common ancestor.
 template <class S>
 void put_row_slopes(const ModelOf<S>& model,
-                    const LoopAtState<S>& held,
+                    const LoopAtState<S>& state,
                     const LoopChange<S>& change,
                     const LoopMotion<S>& m,
                     const RneaDerivatives<S>& d,
                     const RowSlopes<S>& out) {
-  const Loop& loop = model.loop[held.k];
-  for (int i = 0; i < held.rows; ++i) {
-    const Force<S>& W = held.W[i];
+  const Loop& loop = model.loop[state.k];
+  for (int i = 0; i < state.rows; ++i) {
+    const Force<S>& W = state.W[i];
     RowPull<S> pull = {W, cross(m.V_A + m.V_B, W), cross(m.A_A, W)};
-    Force<S> rest = cross(m.V_B, W);
+    Force<S> Y_B = cross(m.V_B, W);
     if (change.turns) {
       pull.Y += change.R[i];
       pull.Z += change.P[i];
-      rest += change.R[i];
+      Y_B += change.R[i];
     }
-    pull.Z += cross(m.V_A, rest);
+    pull.Z += cross(m.V_A, Y_B);
     const RowPull<S> on_a = pull.carried(m.X_RaB), on_b = pull.carried(m.X_RbB);
     const int row = (loop.row + i) * model.reduced_nv;
     for (int a = loop.a, b = loop.b; a != b;) {

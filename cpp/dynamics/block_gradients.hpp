@@ -114,7 +114,7 @@ class BlockGradients {
   /// writes: lower triangles of a matrix B without pairs, which stays as it is until members are arranged.
   template <class Bare>
   void factor(const Bare& bare) {
-    S *inverse = inverse_, *other = bare_;
+    S *inverse = inverse_, *bare_block = bare_;
     for (int i = 0; i < members_; ++i) {
       const int n = size_[i], rows = stride(i);
       S* const H = block(i, i);
@@ -124,12 +124,12 @@ class BlockGradients {
       for (int k = 0; k < rows * n; ++k) inverse[k] = H[k];
       invert(inverse, n, rows);
       if (!has_bare_) {
-        for (int k = 0; k < rows * n; ++k) other[k] = all<S>(0);
-        bare(i, other);
-        invert(other, n, rows);
+        for (int k = 0; k < rows * n; ++k) bare_block[k] = all<S>(0);
+        bare(i, bare_block);
+        invert(bare_block, n, rows);
       }
       inverse += rows * n;
-      other += rows * n;
+      bare_block += rows * n;
     }
     has_bare_ = true;
   }

@@ -16,12 +16,12 @@
 
 namespace pysim::dynamics {
 
-/// One of the six directions of a body's joint; `own` are its effects on the joint's passive forces.
+/// One of the six directions of a body's joint; `on_joint` are its effects on the joint's passive forces.
 template <class S>
 struct DesignColumn {
   Motion<S> Psi, A;
   Force<S> F;
-  S own[tree::max_joint_nv];
+  S on_joint[tree::max_joint_nv];
 };
 
 /// A virtual joint s on a body that moves with V and a and carries B.
@@ -82,11 +82,11 @@ void design_columns(const ModelOf<S>& model,
       C = virtual_column(B, P.V, P.a, to_parent(P.X_RJ, e));
       for (int i = 0; i < joint.nv; ++i) {
         const CoordinateDerivatives<S>& I = d.coordinate[joint.v + i];
-        C.own[i] = dot(C.Psi.w, I.G) + dot(C.A, I.F_a);
+        C.on_joint[i] = dot(C.Psi.w, I.G) + dot(C.A, I.F_a);
       }
       if (!twists) continue;
       const DesignColumn<S> behind = virtual_column(B, B.V, B.a, -to_parent(B.X_RB, e));
-      for (int i = 0; i < joint.nv; ++i) C.own[i] += dot(d.coordinate[joint.v + i].Sj, behind.F);
+      for (int i = 0; i < joint.nv; ++i) C.on_joint[i] += dot(d.coordinate[joint.v + i].Sj, behind.F);
       C.Psi += behind.Psi;
       C.A += behind.A;
       C.F += behind.F;
@@ -104,7 +104,7 @@ void design_row(const ModelOf<S>& model,
                 S* row) {
   const CoordinateDerivatives<S>& I = d.coordinate[i];
   for (int k = 0; k < 6 * model.bodies; ++k) row[k] = all<S>(0);
-  for (int k = 6 * b; k < 6 * b + 6; ++k) row[k] = column[k].own[i - model.joint[b].v];
+  for (int k = 6 * b; k < 6 * b + 6; ++k) row[k] = column[k].on_joint[i - model.joint[b].v];
   for (int up = model.joint[b].parent; up >= 0; up = model.joint[up].parent) {
     for (int k = 6 * up; k < 6 * up + 6; ++k) row[k] = dot(column[k].Psi.w, I.G) + dot(column[k].A, I.F_a);
   }

@@ -163,19 +163,19 @@ struct LoadedFactor : TreeFactor<S> {
       });
     }
     for (int i = joint.nv - 1; i >= 0; --i) {
-      Elimination<S>& own = this->elimination[joint.v + i];
+      Elimination<S>& pivot = this->elimination[joint.v + i];
       const auto axis = tree::axis(joint, this->columns, i);
       const Force<S> U = IA[b] * axis + X[i];
-      own.set(U, dot(axis, U) + dot(axis, X[i]) + E[i]);
+      pivot.set(U, dot(axis, U) + dot(axis, X[i]) + E[i]);
       each_before(b, i, [&](int j) { coupled(b, j, i) += dot(axis, X[j]); });
       each_before(b, i, [&](int j) {
-        const S c = coupled(b, j, i), by_D = own.inv_D * c;
+        const S c = coupled(b, j, i), by_D = pivot.inv_D * c;
         X[j] = X[j] - by_D * U;
         E[j] = fnma(c, by_D, E[j]);
         each_before(b, j, [&](int k) { coupled(b, k, j) = fnma(coupled(b, k, i), by_D, coupled(b, k, j)); });
       });
-      each_before(b, i, [&](int j) { coupled(b, j, i) = own.inv_D * coupled(b, j, i); });
-      if (joint.parent >= 0 || i > 0) IA[b] = minus_outer(IA[b], own.K, U);
+      each_before(b, i, [&](int j) { coupled(b, j, i) = pivot.inv_D * coupled(b, j, i); });
+      if (joint.parent >= 0 || i > 0) IA[b] = minus_outer(IA[b], pivot.K, U);
     }
   }
 

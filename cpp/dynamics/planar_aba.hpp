@@ -88,12 +88,12 @@ void spread_planar_velocity(const ModelOf<S>& model,
   S w = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const auto& own = model.plane[b];
+    const auto& plane = model.plane[b];
     PlanarBody<S>& B = body[b];
     const int slides = tree::slides(joint), parent = joint.parent;
-    Vec2<S> d = all2<S>(own.at), rate = spatial::zero2<S>();
+    Vec2<S> d = all2<S>(plane.at), rate = spatial::zero2<S>();
     for (int i = 0; i < slides; ++i) {
-      const Vec2<S> e = all2<S>(own.slide + 2 * i);
+      const Vec2<S> e = all2<S>(plane.slide + 2 * i);
       d = fma(q[joint.q + i], e, d);
       Vec2<S>& slide = elimination[joint.v + i].slide;
       slide = parent < 0 ? e : spatial::turn(sincos.sin[parent], sincos.cos[parent], e);
@@ -109,9 +109,9 @@ void spread_planar_velocity(const ModelOf<S>& model,
       if (slides > 0) B.c = fma(w + w, quarter_turn(rate), B.c);
     }
     B.d = d;
-    if (tree::turns_in_plane(joint)) w = fma(all<S>(own.sense), v[joint.v + slides], w);
+    if (tree::turns_in_plane(joint)) w = fma(all<S>(plane.sense), v[joint.v + slides], w);
     B.w = w;
-    B.moment = spatial::turn(sincos.sin[b], sincos.cos[b], all2<S>(own.moment));
+    B.moment = spatial::turn(sincos.sin[b], sincos.cos[b], all2<S>(plane.moment));
     B.pA = {-(w * w) * B.moment, all<S>(0)};
     if (f_ext != nullptr)
       B.pA = fma(all<S>(-1), in_plane(model, b, sincos.sin[b], sincos.cos[b], f_ext[b]), B.pA);

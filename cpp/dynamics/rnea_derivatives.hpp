@@ -98,16 +98,16 @@ void spread_columns(const ModelOf<S>& model,
                     const RneaDerivatives<S>& d) {
   const Joint& joint = model.joint[b];
   DerivativeBody<S>& B = d.body[b];
-  CoordinateDerivatives<S>* const own = d.coordinate + joint.v;
+  CoordinateDerivatives<S>* const coordinate = d.coordinate + joint.v;
   Motion<S> V = V_P, acc = a_P;
   for (int i = 0; i < joint.nv; ++i) {
-    own[i].Sj = to_parent(B.X_RB, tree::axis(joint, columns, i));
-    V = fma(v[joint.v + i], own[i].Sj, V);
-    if (a != nullptr) acc = fma(a[joint.v + i], own[i].Sj, acc);
+    coordinate[i].Sj = to_parent(B.X_RB, tree::axis(joint, columns, i));
+    V = fma(v[joint.v + i], coordinate[i].Sj, V);
+    if (a != nullptr) acc = fma(a[joint.v + i], coordinate[i].Sj, acc);
   }
   acc += cross(V, V - V_P);
   for (int i = 0; i < joint.nv; ++i) {
-    CoordinateDerivatives<S>& C = own[i];
+    CoordinateDerivatives<S>& C = coordinate[i];
     C.Psi = cross(V_P, C.Sj);
     C.A = cross(a_P, C.Sj) + cross(V_P, C.Psi);
     C.A_v = C.Psi + (joint.nv == 1 ? C.Psi : cross(V, C.Sj));

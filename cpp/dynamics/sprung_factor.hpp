@@ -120,27 +120,27 @@ class SprungFactor {
     ArticulatedInertia<S>& IA = IA_[b];
     for (int i = 0; i < joint.nv; ++i) Y_[joint.v + i] = IA * tree::axis(joint, columns_, i);
     for (int i = 0; i < joint.nv; ++i) {
-      S* const own = row(L_, joint, i);
+      S* const L_i = row(L_, joint, i);
       Force<S>& Y = Y_[joint.v + i];
       for (int j = 0; j <= i; ++j) {
-        own[j] += dot(tree::axis(joint, columns_, j), Y);
+        L_i[j] += dot(tree::axis(joint, columns_, j), Y);
       }
-      own[i] += all<S>(model_.armature[joint.v + i]);
+      L_i[i] += all<S>(model_.armature[joint.v + i]);
     }
     for (int i = 0; i < joint.nv; ++i) {
-      S* const own = row(L_, joint, i);
+      S* const L_i = row(L_, joint, i);
       Force<S>& Y = Y_[joint.v + i];
       for (int j = 0; j < i; ++j) {
-        const S* const above = row(L_, joint, j);
-        for (int k = 0; k < j; ++k) own[j] = fnma(own[k], above[k], own[j]);  // own[k] is still L d
+        const S* const L_j = row(L_, joint, j);
+        for (int k = 0; k < j; ++k) L_i[j] = fnma(L_i[k], L_j[k], L_i[j]);  // L_i[k] is still L d
       }
       for (int j = 0; j < i; ++j) {
-        const S Ld = own[j];
-        own[j] = Ld * inv_d_[joint.v + j];
-        own[i] = fnma(Ld, own[j], own[i]);
-        Y = fma(-own[j], Y_[joint.v + j], Y);
+        const S Ld = L_i[j];
+        L_i[j] = Ld * inv_d_[joint.v + j];
+        L_i[i] = fnma(Ld, L_i[j], L_i[i]);
+        Y = fma(-L_i[j], Y_[joint.v + j], Y);
       }
-      inv_d_[joint.v + i] = all<S>(1) / own[i];
+      inv_d_[joint.v + i] = all<S>(1) / L_i[i];
     }
     for (int i = 0; i < joint.nv && joint.parent >= 0; ++i) {
       const Force<S>& Y = Y_[joint.v + i];

@@ -95,21 +95,21 @@ struct Dependence {
     numbers[2 * rows + 1] = most;
   }
 
-  /// Copies the record of `other` in some worlds.
-  void keep(simd::Mask<S> worlds, const Dependence& other) {
+  /// Copies the record of `from` in some worlds.
+  void keep(simd::Mask<S> worlds, const Dependence& from) {
     for (int i = 0; i < rows; ++i) {
-      row[i] = select(worlds, other.row[i], row[i]);
-      pivot[i] = select(worlds, other.pivot[i], pivot[i]);
-      low[i] = select(worlds, other.low[i], low[i]);
-      high[i] = select(worlds, other.high[i], high[i]);
-      before[i] = select(worlds, other.before[i], before[i]);
+      row[i] = select(worlds, from.row[i], row[i]);
+      pivot[i] = select(worlds, from.pivot[i], pivot[i]);
+      low[i] = select(worlds, from.low[i], low[i]);
+      high[i] = select(worlds, from.high[i], high[i]);
+      before[i] = select(worlds, from.before[i], before[i]);
     }
-    known = select(worlds, other.known, known);
-    factored = select(worlds, other.factored, factored);
-    begun = select(worlds, other.begun, begun);
-    most = select(worlds, other.most, most);
-    apart = select(worlds, other.apart, apart);
-    least = select(worlds, other.least, least);
+    known = select(worlds, from.known, known);
+    factored = select(worlds, from.factored, factored);
+    begun = select(worlds, from.begun, begun);
+    most = select(worlds, from.most, most);
+    apart = select(worlds, from.apart, apart);
+    least = select(worlds, from.least, least);
   }
 };
 
