@@ -40,10 +40,10 @@ template <class S>
 bool evaluate_contact(
     const ModelOf<S>& model, const PlacedBody<S>* body, int pair, bool with_slopes, ContactWrench<S>& C) {
   const auto& contacts = *model.contacts;
-  const auto& own = contacts.pair[pair];
-  const PlacedBody<S>& B = body[own.b];
-  const Pose<S> X_AB = own.a < 0 ? B.X_WB : inverse(body[own.a].X_WB) * B.X_WB;
-  const Motion<S> V = own.a < 0 ? B.V : B.V - to_child(X_AB, body[own.a].V);
+  const auto& bodies = contacts.pair[pair];
+  const PlacedBody<S>& B = body[bodies.b];
+  const Pose<S> X_AB = bodies.a < 0 ? B.X_WB : inverse(body[bodies.a].X_WB) * B.X_WB;
+  const Motion<S> V = bodies.a < 0 ? B.V : B.V - to_child(X_AB, body[bodies.a].V);
   const Vec3<S> row[] = {X_AB.R.x, X_AB.R.y, X_AB.R.z, X_AB.p, V.v, V.w};
   for (int i = 0; i < 6; ++i) {
     C.motion[3 * i] = row[i].x;

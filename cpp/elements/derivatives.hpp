@@ -83,14 +83,14 @@ void visit_curvature(const ModelOf<S>& model,
                      Motion<S>* slope,
                      const Visit& visit) {
   for (int m = 0; m < relative.joints; ++m) {
-    const RelativeJoint<S>& own = relative.joint[m];
-    const Joint& joint = model.joint[own.body];
+    const RelativeJoint<S>& turned = relative.joint[m];
+    const Joint& joint = model.joint[turned.body];
     for (int n = 0; n < relative.joints; ++n) {
-      const RelativeJoint<S>& other = relative.joint[n];
-      const bool above = own.moves_b == other.moves_b && other.body <= own.body;
-      const int factor = (own.moves_b ? 1 : -1) * (int(above) - int(other.moves_b));
+      const RelativeJoint<S>& turning = relative.joint[n];
+      const bool above = turned.moves_b == turning.moves_b && turning.body <= turned.body;
+      const int factor = (turned.moves_b ? 1 : -1) * (int(above) - int(turning.moves_b));
       if (factor == 0) continue;
-      const Joint& along = model.joint[other.body];
+      const Joint& along = model.joint[turning.body];
       for (int i = joint.v; i < joint.v + joint.nv; ++i) {
         for (int k = along.v; k < along.v + along.nv; ++k) {
           const Motion<S> H = cross(relative.s[k], relative.s[i]);
@@ -102,8 +102,8 @@ void visit_curvature(const ModelOf<S>& model,
     const tree::SubspaceDerivative<S> D = {joint.nv, slope + joint.first_slope};
     for (int i = 0; i < joint.nv; ++i) {
       for (int k = 0; k < joint.nv; ++k) {
-        const Motion<S> H = to_parent(own.X_BJ, D.column(i, k));
-        visit(joint.v + i, joint.v + k, own.moves_b ? H : -H);
+        const Motion<S> H = to_parent(turned.X_BJ, D.column(i, k));
+        visit(joint.v + i, joint.v + k, turned.moves_b ? H : -H);
       }
     }
   }

@@ -104,19 +104,19 @@ void extrapolated_step(const Equation& equation, S h, Geodesic<S>& course) {
       begin.rate[i] = simd::widen<T>(course.rate[i]);
     }
     for (int first = 0; first < count; first += T::width) {
-      Geodesic<T> own = begin;
+      Geodesic<T> stepped = begin;
       const int last = first + T::width < count ? first + T::width : count;
       stoermer_step<true>(wide,
                           simd::load<T>(Rules::share + first) * simd::widen<T>(h),
                           simd::load<T>(Rules::parts + first),
                           last,
                           wide_start,
-                          own);
+                          stepped);
 #pragma GCC unroll 5
       for (int i = 0; i < numbers; ++i) {
         Real y[T::width], rate[T::width];
-        simd::store(own.y[i], y);
-        simd::store(own.rate[i], rate);
+        simd::store(stepped.y[i], y);
+        simd::store(stepped.rate[i], rate);
         for (int n = first; n < last; ++n) {
           end[n].y[i] = {y[n - first]};
           end[n].rate[i] = {rate[n - first]};

@@ -89,23 +89,23 @@ void spread_curvature(const ModelOf<S>& model,
   }
   Vec3<S> at = point.at;
   for (int down = point.body; down >= 0; down = model.joint[down].parent) {
-    const Joint& own = model.joint[down];
+    const Joint& lower = model.joint[down];
     for (int up = down; up >= 0; up = model.joint[up].parent) {
-      const Joint& other = model.joint[up];
-      for (int i = own.v; i < own.v + own.nv; ++i) {
-        for (int k = other.v; k < other.v + other.nv; ++k) {
+      const Joint& upper = model.joint[up];
+      for (int i = lower.v; i < lower.v + lower.nv; ++i) {
+        for (int k = upper.v; k < upper.v + upper.nv; ++k) {
           const Vec3<S> H = cross(d.lever[k].w, d.lever[i].D);
           add(i, k, H);
           if (up != down) add(k, i, H);
         }
       }
     }
-    if (own.first_slope >= 0) {
-      const tree::SubspaceDerivative<S> slopes = {own.nv, d.slope + own.first_slope};
-      for (int i = 0; i < own.nv; ++i) {
-        for (int k = 0; k < own.nv; ++k) {
+    if (lower.first_slope >= 0) {
+      const tree::SubspaceDerivative<S> slopes = {lower.nv, d.slope + lower.first_slope};
+      for (int i = 0; i < lower.nv; ++i) {
+        for (int k = 0; k < lower.nv; ++k) {
           const Motion<S>& dS = slopes.column(i, k);
-          add(own.v + i, own.v + k, d.body[down].X_WB.R * cross_add(dS.w, at, dS.v));
+          add(lower.v + i, lower.v + k, d.body[down].X_WB.R * cross_add(dS.w, at, dS.v));
         }
       }
     }

@@ -128,20 +128,21 @@ struct SignalValues {
 /// parts.
 template <class S, class Call>
 S* run_signals(const ModelOf<S>& model,
-               const SignalProgram& own,
+               const SignalProgram& signal_program,
                const SignalValues<S>& values,
                const Call& call,
                Workspace<S>& w) {
-  const auto& program = model.program[own.program];
+  const auto& program = model.program[signal_program.program];
   const Signals& signals = *model.signals;
   S* const registers = take<S>(w, program.registers);
-  for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
+  for (int i = signal_program.first_input; i < signal_program.first_input + signal_program.inputs; ++i) {
     registers[signals.input[i].to] = values.read(signals.input[i]);
   }
-  tree::load_constants(program, registers + own.input_registers);
+  tree::load_constants(program, registers + signal_program.input_registers);
   tree::run(program, 0, program.pose_end, registers);
-  if (own.calls > 0) {
-    for (int i = own.first_call; i < own.first_call + own.calls; ++i) call(signals.call[i], registers);
+  if (signal_program.calls > 0) {
+    for (int i = signal_program.first_call; i < signal_program.first_call + signal_program.calls; ++i)
+      call(signals.call[i], registers);
     tree::run(program, program.pose_end, program.end, registers);
   }
   return registers;

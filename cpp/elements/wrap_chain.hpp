@@ -126,7 +126,7 @@ void place_junctions(const Obstacles& obstacles, const Vec3<S>& a, const Vec3<S>
   using Real = typename S::Real;
   constexpr int sweeps = 4;
   const int count = obstacles.count;
-  const S half = all<S>(Real(0.5)), margin = all<S>(Real(0.05)), rest = all<S>(Real(0.95));
+  const S half = all<S>(Real(0.5)), margin = all<S>(Real(0.05)), most_share = all<S>(Real(0.95));
   Vec3<S> P[most_obstacles] = {}, Q[most_obstacles] = {};
   Mask<S> on[most_obstacles];
   for (int i = 0; i < count; ++i) on[i] = !simd::everywhere<S>();
@@ -137,7 +137,7 @@ void place_junctions(const Obstacles& obstacles, const Vec3<S>& a, const Vec3<S>
       for (int k = count - 1; k > i; --k) to = select(on[k] & obstacles.outside(i, P[k]), P[k], to);
       const ChainLink<S> link =
           chain_link(obstacles.pose(i), obstacles.template wrap<false>(i, from, to), from, to);
-      const S share = max(min(obstacles.nearest(i, from, to), rest), margin);
+      const S share = max(min(obstacles.nearest(i, from, to), most_share), margin);
       const Vec3<S> passed = fma(share, to - from, from);
       on[i] = link.over.touches;
       P[i] = select(on[i], link.over.P, passed);

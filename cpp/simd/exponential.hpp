@@ -146,11 +146,11 @@ PYSIM_INLINE Pack<double, W, Isa> pow(Pack<double, W, Isa> x, Pack<double, W, Is
   power = select((a == o) | (a == infinity), select((a > one) == (y > o), infinity, o), power);
 
   const S half = all<S>(0.5) * y;
-  const auto whole = y == floor(y);
-  const auto odd = whole & (half > floor(half));
+  const auto is_integer = y == floor(y);
+  const auto odd = is_integer & (half > floor(half));
   power = select(odd, flip_sign(power, x), power);
   const S nan = all<S>(simd::not_a_number);
-  power = select((x < o) & (a < infinity), select(whole, power, nan), power);
+  power = select((x < o) & (a < infinity), select(is_integer, power, nan), power);
   power = select((x == x) & (y == y), power, nan);
   return select((y == o) | (x == one), one, power);
 }

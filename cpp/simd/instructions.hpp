@@ -190,27 +190,27 @@ PYSIM_INLINE void store_lanes_before(LanesIn<Real, W> a, Real* p, int count) {
 #endif
 #if defined(__AVX2__)  // by halves: masked stores of 32 bytes cost some processors tens of cycles
   if constexpr (bytes == 32 && is_double) {
-    __m128d rest = _mm256_castpd256_pd128(a);
+    __m128d half = _mm256_castpd256_pd128(a);
     if (count >= 2) {
-      _mm_storeu_pd(p, rest);
-      rest = _mm256_extractf128_pd(a, 1);
+      _mm_storeu_pd(p, half);
+      half = _mm256_extractf128_pd(a, 1);
       p += 2;
     }
-    if (count % 2 == 1) _mm_store_sd(p, rest);
+    if (count % 2 == 1) _mm_store_sd(p, half);
     return;
   } else if constexpr (bytes == 32) {
-    __m128 rest = _mm256_castps256_ps128(a);
+    __m128 half = _mm256_castps256_ps128(a);
     if (count >= 4) {
-      _mm_storeu_ps(p, rest);
-      rest = _mm256_extractf128_ps(a, 1);
+      _mm_storeu_ps(p, half);
+      half = _mm256_extractf128_ps(a, 1);
       p += 4;
     }
     if (count % 4 >= 2) {
-      _mm_storel_pi(reinterpret_cast<__m64*>(p), rest);
-      rest = _mm_movehl_ps(rest, rest);
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), half);
+      half = _mm_movehl_ps(half, half);
       p += 2;
     }
-    if (count % 2 == 1) _mm_store_ss(p, rest);
+    if (count % 2 == 1) _mm_store_ss(p, half);
     return;
   }
 #endif

@@ -25,19 +25,19 @@ PYSIM_INLINE Reduced<Pack<double, W, Isa>> reduce_half_pi(Pack<double, W, Isa> x
   const S shifted = fma(x, all<S>(6.36619772367581382433e-01), rounder<S>());
   const S n = shifted - rounder<S>();
   Rounded<S> c;
-  S rest;
+  S tail;
   if constexpr (has_fma<Isa>()) {
     const S a = fnma(n, all<S>(1.57079632679489655800e+00), x);
     c = exact_sum(a, n * all<S>(-6.12323399538460989961e-17));
-    rest = fnma(n, all<S>(3.52155986518320018165e-27), c.lost);
+    tail = fnma(n, all<S>(3.52155986518320018165e-27), c.lost);
   } else {
     const S a = x - n * all<S>(1.57079632673412561417e+00);
     const Rounded<S> b = exact_sum(a, n * all<S>(-6.07710050630396597660e-11));
     c = exact_sum(b.sum, n * all<S>(-2.02226624871116645580e-21));
-    rest = (b.lost + c.lost) - n * all<S>(8.47842766036889956997e-32);
+    tail = (b.lost + c.lost) - n * all<S>(8.47842766036889956997e-32);
   }
-  const S r = c.sum + rest;
-  return {r, rest - (r - c.sum), bits(shifted)};
+  const S r = c.sum + tail;
+  return {r, tail - (r - c.sum), bits(shifted)};
 }
 
 /// Single precision is reduced in double precision.

@@ -60,25 +60,25 @@ PYSIM_INLINE Factor<S> factor(const Inertia<S>& M, S tolerance) {
   exchange(swap, A.xx, A.yy), exchange(swap, A.zx, A.yz), exchange(swap, first, second);
   swap = A.zz > A.xx;
   exchange(swap, A.xx, A.zz), exchange(swap, A.xy, A.yz), exchange(swap, first, third);
-  simd::Mask<S> kept = A.xx > least;
-  const S l11 = select(kept, sqrt(max(A.xx, o)), o);
-  const S inv_1 = select(kept, e / select(kept, l11, e), o);
-  rank += select(kept, e, o);
+  simd::Mask<S> positive = A.xx > least;
+  const S l11 = select(positive, sqrt(max(A.xx, o)), o);
+  const S inv_1 = select(positive, e / select(positive, l11, e), o);
+  rank += select(positive, e, o);
   S l21 = A.xy * inv_1, l31 = A.zx * inv_1;
   S yy = fnma(l21, l21, A.yy), zz = fnma(l31, l31, A.zz);
 
   // Then the larger of the two that are left.
   swap = zz > yy;
   exchange(swap, yy, zz), exchange(swap, l21, l31), exchange(swap, second, third);
-  kept = yy > least;
-  const S l22 = select(kept, sqrt(max(yy, o)), o);
-  const S inv_2 = select(kept, e / select(kept, l22, e), o);
-  rank += select(kept, e, o);
+  positive = yy > least;
+  const S l22 = select(positive, sqrt(max(yy, o)), o);
+  const S inv_2 = select(positive, e / select(positive, l22, e), o);
+  rank += select(positive, e, o);
   const S l32 = fnma(l31, l21, A.yz) * inv_2;
   zz = fnma(l32, l32, zz);
-  kept = zz > least;
-  const S l33 = select(kept, sqrt(max(zz, o)), o);
-  rank += select(kept, e, o);
+  positive = zz > least;
+  const S l33 = select(positive, sqrt(max(zz, o)), o);
+  rank += select(positive, e, o);
   return {sqrt(max(M.m, o)), c, {l11, l21, l22, l31, l32, l33}, {first, second, third}, rank};
 }
 
