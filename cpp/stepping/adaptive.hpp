@@ -219,15 +219,15 @@ class AdaptiveSteps {
   template <class Next, class Reach>
   void attempt(simd::Mask<S> wanted, S now, S limit, const Next& next, const Reach& reach) {
     prepare(wanted, now);
-    const S one = all<S>(1), whole = state_.h;
+    const S one = all<S>(1), planned_h = state_.h;
     S ahead = now;
     for (int k = 0; k < S::width; ++k) {
       if (lane(wanted, k)) simd::set_lane(ahead, k, next(k));
     }
-    state_.h = min(whole, max(limit - state_.time, all<S>(0)));
+    state_.h = min(planned_h, max(limit - state_.time, all<S>(0)));
     const S shortest = all<S>(1e-15) * max(abs(state_.time), abs(ahead));
     const auto stuck = wanted & !(state_.h > shortest);
-    outcome_ = select(stuck, number_of(StepOutcome::underflow), number_of(StepOutcome::kept));
+    outcome_ = select(stuck, number_of(StepOutcome::underflow), number_of(StepOutcome::accepted));
     const auto alive = wanted & !stuck;
     if (any(alive)) {
       const S error = try_step(alive);
@@ -240,13 +240,13 @@ class AdaptiveSteps {
       const auto going = good & !passed, met = going & !(first_.index < all<S>(0));
       meet(going, met, stop);
       outcome_ = select(
-          lost & (outcome_ == number_of(StepOutcome::kept)),
+          lost & (outcome_ == number_of(StepOutcome::accepted)),
           number_of(StepOutcome::rejected),
           select(
               passed, number_of(StepOutcome::passed), select(met, number_of(StepOutcome::event), outcome_)));
-      keep(going & !met, lost, error, whole);
+      keep(going & !met, lost, error, planned_h);
     } else {
-      state_.h = whole;
+      state_.h = planned_h;
     }
     for (int k = 0; k < S::width; ++k) {
       if (outcome(k) >= StepOutcome::underflow && lane(wanted, k)) show_start(k);
@@ -431,30 +431,30 @@ class AdaptiveSteps {
     }
   }
 
-  /// Goes over to the ends of the `kept` steps, and sets the size of the next ones; that of steps that are to
-  /// be repeated was `whole`.
-  void keep(simd::Mask<S> kept, simd::Mask<S> lost, S error, S whole) {
+  /// Goes over to the ends of the `accepted` steps, and sets the size of the next ones; that of steps that
+  /// are to be repeated was `planned_h`.
+  void keep(simd::Mask<S> accepted, simd::Mask<S> lost, S error, S planned_h) {
     const int nq = system_.model.reduced_nq, nv = system_.model.reduced_nv, states = system_.states();
     const S one = all<S>(1);
     const S wish = all<S>(0.9) * power(max(error, all<S>(1e-10)), 0.75 * 0.04 - 0.2);
     const S longer = min(clamp(wish * power(state_.last_error, 0.04), 0.2, 10), state_.growth);
-    const S factor = select(kept, longer, clamp(wish, 0.1, 1));
+    const S factor = select(accepted, longer, clamp(wish, 0.1, 1));
     for (int i = 0; i < nv; ++i) {
-      state_.v[i] = select(kept, v1_[i], state_.v[i]);
+      state_.v[i] = select(accepted, v1_[i], state_.v[i]);
       stages_.k[i] = state_.v[i];
-      stages_.a[i] = select(kept, stages_.a[6 * nv + i], stages_.a[i]);
+      stages_.a[i] = select(accepted, stages_.a[6 * nv + i], stages_.a[i]);
     }
-    for (int i = 0; i < nq; ++i) state_.q[i] = select(kept, q1_[i], state_.q[i]);
+    for (int i = 0; i < nq; ++i) state_.q[i] = select(accepted, q1_[i], state_.q[i]);
     for (int i = 0; i < states; ++i) {
-      stages_.x0[i] = select(kept, x1_[i], stages_.x0[i]);
-      stages_.x[i] = select(kept, stages_.x[6 * states + i], stages_.x[i]);
+      stages_.x0[i] = select(accepted, x1_[i], stages_.x0[i]);
+      stages_.x[i] = select(accepted, stages_.x[6 * states + i], stages_.x[i]);
     }
-    system_.keep_loop_q(kept, inner_.loop_q);
-    dependence_.keep(!kept, before_);
-    state_.time = select(kept, state_.time + state_.h, state_.time);
-    state_.last_error = select(kept, max(error, all<S>(1e-4)), state_.last_error);
-    state_.growth = select(kept, all<S>(10), select(lost, one, state_.growth));
-    state_.h = select(kept | lost, min(state_.h * factor, all<S>(settings_.longest)), whole);
+    system_.keep_loop_q(accepted, inner_.loop_q);
+    dependence_.keep(!accepted, before_);
+    state_.time = select(accepted, state_.time + state_.h, state_.time);
+    state_.last_error = select(accepted, max(error, all<S>(1e-4)), state_.last_error);
+    state_.growth = select(accepted, all<S>(10), select(lost, one, state_.growth));
+    state_.h = select(accepted | lost, min(state_.h * factor, all<S>(settings_.longest)), planned_h);
     carried_[AdaptivePlaces::rejected] += number(lost);
   }
 

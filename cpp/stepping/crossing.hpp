@@ -159,8 +159,8 @@ void find_crossing(const StepInterpolant<S>& step,
   step.points(at, first.from, first.q, first.v);
   for (int piece = 1; piece <= pieces; ++piece) {
     for (;;) {
-      const S whole = piece == pieces ? last : all<S>(1.0 * piece / pieces);
-      const S end = select(at < leaves, min(leaves, whole), whole);
+      const S piece_end = piece == pieces ? last : all<S>(1.0 * piece / pieces);
+      const S end = select(at < leaves, min(leaves, piece_end), piece_end);
       const auto looking = good & (first.index < o) & (at < end);
       if (none(looking)) break;
       const S stop = select(looking, next_stop(step, end, looking, first), at);

@@ -56,19 +56,19 @@ S find_double_root(const StepInterpolant<S>& step,
   const S o = all<S>(0), end = right.theta;
   left = times(side, left);
   right = times(side, right);
-  S found = end;
+  S root = end;
   auto open = asked & has_minimum(left, right) & may_reach_zero(left, right);
   while (any(open)) {
     const S theta = all<S>(0.5) * (left.theta + right.theta);
     const EventSample<S> middle = times(side, step.point(event, theta, q, v));
     const auto beyond = open & (middle.g <= o), before = has_minimum(left, middle);
-    found = select(beyond, theta, found);
+    root = select(beyond, theta, root);
     left = choose(before, left, middle);
     right = choose(before, middle, right);
     open &= (!beyond) & may_reach_zero(left, right) & (right.theta - left.theta > all<S>(step.apart));
   }
-  if (none(found < end)) return end;
-  return select(abs(step.sign(event, found, q, v) - side) > o, found, end);
+  if (none(root < end)) return end;
+  return select(abs(step.sign(event, root, q, v) - side) > o, root, end);
 }
 
 }  // namespace pysim::stepping

@@ -31,7 +31,7 @@ namespace pysim::stepping {
 template <class S>
 struct AlphaStates {
   const S* x0;       ///< null for none
-  S *base, *rest;    ///< x₁ and y₁ without f₁
+  S *base, *y_base;  ///< x₁ and y₁ without f₁
   S factor, weight;  ///< of f₁ in these
 };
 
@@ -74,9 +74,9 @@ AlphaStates<S> begin_states(System<S>& inner,
                                  select(by_euler, all<S>(1), number((1 - f) / (1 - m)))};
   for (int i = 0; i < n; ++i) {
     const S y0 = fma(ratio, y[i] - last[i], last[i]);
-    states.rest[i] = (number(f) * last[i] - number(m) * y0) / number(1 - m);
-    states.base[i] = fma(h, fma(number(g), states.rest[i], number(1 - g) * y0), states.x0[i]);
-    states.rest[i] = select(by_euler, all<S>(0), states.rest[i]);
+    states.y_base[i] = (number(f) * last[i] - number(m) * y0) / number(1 - m);
+    states.base[i] = fma(h, fma(number(g), states.y_base[i], number(1 - g) * y0), states.x0[i]);
+    states.y_base[i] = select(by_euler, all<S>(0), states.y_base[i]);
     states.base[i] = select(by_euler, states.x0[i], states.base[i]);
   }
   return states;
@@ -89,7 +89,7 @@ void end_states(const System<S>& inner, const AlphaStates<S>& states) {
   S* const y = inner.signals.numbers + inner.model.signals->carried();
   for (int i = 0; i < n; ++i) {
     y[n + i] = inner.signals.rate[i];
-    y[i] = fma(states.weight, inner.signals.rate[i], states.rest[i]);
+    y[i] = fma(states.weight, inner.signals.rate[i], states.y_base[i]);
   }
 }
 
@@ -207,8 +207,8 @@ struct GeneralizedAlpha {
     if constexpr (simd::is_on_tape<S>) return begins & system.taped->choices().by_euler;
     using Real = typename S::Real;
     S* const a = memory.last();
-    auto found = begins & reverses(system, begins, time, h, q, v, static_cast<const S*>(a));
-    if (none(found)) return found;
+    auto stiff = begins & reverses(system, begins, time, h, q, v, static_cast<const S*>(a));
+    if (none(stiff)) return stiff;
 
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
@@ -228,14 +228,14 @@ struct GeneralizedAlpha {
       inner.signals.factor = h;
     }
     const Stage<S> stage = {time + h, q, xi, v0, h * h, h, false, NewtonTolerance<Real>::usual};
-    found &= solve(inner, stage, found, memory.copy(room), w);
+    stiff &= solve(inner, stage, stiff, memory.copy(room), w);
     auto decays = simd::nowhere<S>();
     for (int i = 0; i < nv; ++i) {
       decays |= (h * abs(a[i]) > least) & (abs(a[i]) > all<S>(3) * abs(w[i]));
     }
-    found &= decays;
-    for (int i = 0; i < nv; ++i) a[i] = select(found, w[i], a[i]);
-    return found;
+    stiff &= decays;
+    for (int i = 0; i < nv; ++i) a[i] = select(stiff, w[i], a[i]);
+    return stiff;
   }
 };
 

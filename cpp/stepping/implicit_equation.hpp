@@ -24,7 +24,7 @@ struct Stage {
 /// The state that w leads to, and the residual of its equation.
 template <class S>
 struct NewtonIterate {
-  S *q, *v, *rest;
+  S *q, *v, *residual;
 };
 
 template <class S>
@@ -39,11 +39,11 @@ template <class S>
 void place(const System<S>& system, const Stage<S>& stage, const S* w, const NewtonIterate<S>& trial) {
   const auto& model = system.model;
   for (int i = 0; i < model.reduced_nv; ++i) {
-    trial.rest[i] = fma(stage.B, w[i], stage.xi0[i]);
+    trial.residual[i] = fma(stage.B, w[i], stage.xi0[i]);
     trial.v[i] = fma(stage.G, w[i], stage.v0[i]);
   }
-  if (stage.cayley) dynamics::half_cayley(model, static_cast<const S*>(trial.rest), trial.rest);
-  retract(model, stage.q0, static_cast<const S*>(trial.rest), trial.q);
+  if (stage.cayley) dynamics::half_cayley(model, static_cast<const S*>(trial.residual), trial.residual);
+  retract(model, stage.q0, static_cast<const S*>(trial.residual), trial.q);
 }
 
 /// The states of elements, and their rates, at q(w), v(w). Where a step holds its forces, they do the work of
@@ -65,18 +65,18 @@ void evaluate_states(const System<S>& system,
     inner.signals.mean_v = mean;
   }
   if (system.model.timed) {  // work of prescribed motions
-    inner.acceleration(stage.time, at.q, at.v, at.rest);
+    inner.acceleration(stage.time, at.q, at.v, at.residual);
   } else {
-    inner.actuate(stage.time, at.q, at.v, at.rest, scratch);
+    inner.actuate(stage.time, at.q, at.v, at.residual, scratch);
   }
 }
 
-/// rest = w − v̇(t, q(w), v(w)).
+/// residual = w − v̇(t, q(w), v(w)).
 template <class S>
 void evaluate(const System<S>& system, const Stage<S>& stage, const S* w, const NewtonIterate<S>& trial) {
   place(system, stage, w, trial);
-  system.acceleration(stage.time, trial.q, trial.v, trial.rest);
-  for (int i = 0; i < system.model.reduced_nv; ++i) trial.rest[i] = w[i] - trial.rest[i];
+  system.acceleration(stage.time, trial.q, trial.v, trial.residual);
+  for (int i = 0; i < system.model.reduced_nv; ++i) trial.residual[i] = w[i] - trial.residual[i];
 }
 
 }  // namespace pysim::stepping

@@ -99,7 +99,7 @@ struct Newton {
   S* w;
   S* start;  ///< initial w
   S* step;
-  S* made;  ///< the step that led to w
+  S* last_step;  ///< the step that led to w
   NewtonIterate<S> trial;
   NewtonMatrix<S> matrix;
   StepHistory<S> history;
@@ -118,7 +118,7 @@ struct Newton {
         w(w_),
         start(take<S>(scratch, s.model.reduced_nv)),
         step(take<S>(scratch, s.model.reduced_nv)),
-        made(take<S>(scratch, s.model.reduced_nv)),
+        last_step(take<S>(scratch, s.model.reduced_nv)),
         trial(take_iterate(s.model, scratch)),
         matrix(take_newton_matrix(s.model, scratch)),
         active(wanted),
@@ -169,7 +169,7 @@ struct Newton {
   /// step = s_k.
   void direction(const System<S>& inner) {
     const int nv = history.nv;
-    for (int i = 0; i < nv; ++i) step[i] = -trial.rest[i];
+    for (int i = 0; i < nv; ++i) step[i] = -trial.residual[i];
     Workspace<S> scratch = inner.workspace;
     S *const x = take<S>(scratch, nv), *const room = take<S>(scratch, nv);
     const auto apply = [&](simd::Mask<S> worlds, const auto& times_inverse) {
@@ -193,7 +193,7 @@ struct Newton {
   ///               patience is over; later within rounding too
   ///               with M + E: slow, NaN or infinite, or after
   ///               `most_sprung` iterations
-  ///     halve     with A: |s| does not shrink                    w − made/2    stays   no
+  ///     halve     with A: |s| does not shrink                    w − last_step/2    stays   no
   ///     renew     with A: slow                                   w             form    yes
   ///     advance   otherwise                                      w + s         stays   yes
   void judge(int n) {
@@ -203,11 +203,11 @@ struct Newton {
     const int nv = history.nv;
     S where, at;
     const S size = stage.G * largest(static_cast<const S*>(step), nv, &where);
-    const S whole = one + largest(static_cast<const S*>(trial.v), nv, &at);
+    const S scale = one + largest(static_cast<const S*>(trial.v), nv, &at);
     const auto first = last == infinity, finite = size < infinity;
     const S to_come = size * select(first, one, min(one, size / last));
-    const auto near = to_come <= all<S>(Real(stage.tolerance)) * whole;
-    const auto rounding = size <= all<S>(Real(Tolerance::rounding)) * whole;
+    const auto near = to_come <= all<S>(Real(stage.tolerance)) * scale;
+    const auto rounding = size <= all<S>(Real(Tolerance::rounding)) * scale;
     const auto stalled = (size > all<S>(Real(0.5)) * last) & rounding;
     const auto slow = (!finite) | !(size <= select(derived, all<S>(Real(0.5)), all<S>(Real(0.25))) * last);
     const auto shrinks = size <= all<S>(Real(0.95)) * last;
@@ -243,10 +243,10 @@ struct Newton {
     const S half = all<S>(typename S::Real(0.5));
     if (any(halve)) history.forget(halve);
     for (int i = 0; i < history.nv; ++i) {
-      const S shorter = half * made[i];
+      const S shorter = half * last_step[i];
       w[i] = select(halve, w[i] - shorter, select(on, w[i] + step[i], w[i]));
       w[i] = select(restart, start[i], w[i]);
-      made[i] = select(halve, shorter, select(on, step[i], made[i]));
+      last_step[i] = select(halve, shorter, select(on, step[i], last_step[i]));
     }
   }
 };

@@ -126,7 +126,7 @@ struct Rattle {
     const int nq = system.model.reduced_nq, nv = system.model.reduced_nv, loop_nq = system.model.loop_nq();
     S *const push = take<S>(room, nv), *const more = take<S>(room, nv), *const phi = take<S>(room, loop_nq);
     S *const next_q = take<S>(room, nq + system.model.callback_numbers), *const next_v = take<S>(room, nv);
-    RattleIterate<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(simd::infinity)};
+    RattleIterate<S> iterate = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(simd::infinity)};
     const SolverState<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
     const System<S> begun = inner.with_own_signals(room);
     inner.signals = inner.with_own_signals(room).signals;
@@ -135,29 +135,29 @@ struct Rattle {
     if constexpr (!Base::includes_reactions) read_motion_powers(inner, power);
     StartConstraints<S> start(inner, time, q, v, room);
 
-    for (int n = 0; n < most && any(found.active); ++n) {
+    for (int n = 0; n < most && any(iterate.active); ++n) {
       for (int i = 0; i < nq; ++i) next_q[i] = q[i];
       for (int i = 0; i < nv; ++i) next_v[i] = v[i] + push[i];
       simd::copy_each<S>(inner.loop_q, loop_nq, phi);
-      const auto tried = found.active;
+      const auto tried = iterate.active;
       inner.keep_signals(simd::everywhere<S>(), begun);
-      const auto made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
+      const auto made = Base::attempt(inner, iterate.active, time, h, next_q, next_v, trial, n > 0);
       const S off =
           start.residual(time + h, static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
       inner.keep_loop_q(!tried, phi);
-      const auto taken = found.take(nq, nv, next_q, next_v, made, off);
+      const auto taken = iterate.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
       system.keep_signals(taken, inner);
       start.correction(more, room);
-      for (int i = 0; i < nv; ++i) push[i] -= select(found.active, more[i] / h, all<S>(0));
+      for (int i = 0; i < nv; ++i) push[i] -= select(iterate.active, more[i] / h, all<S>(0));
     }
-    for (int i = 0; i < nq; ++i) q[i] = found.q[i];
-    for (int i = 0; i < nv; ++i) v[i] = found.v[i];
+    for (int i = 0; i < nq; ++i) q[i] = iterate.q[i];
+    for (int i = 0; i < nv; ++i) v[i] = iterate.v[i];
     if constexpr (!Base::includes_reactions) {
       inner.keep_signals(simd::everywhere<S>(), system);
-      if (integrates_motions(system)) add_motion_work(system, inner, time, h, found, power);
+      if (integrates_motions(system)) add_motion_work(system, inner, time, h, iterate, power);
     }
-    return found.good;
+    return iterate.good;
   }
 
  private:
@@ -178,14 +178,18 @@ struct Rattle {
 
   /// Work of prescribed motions in a step, h/2 (P₀ + P₁), at its end on the constraints.
   template <class S>
-  static void add_motion_work(
-      const System<S>& system, System<S> inner, S time, S h, const RattleIterate<S>& found, const S* power) {
+  static void add_motion_work(const System<S>& system,
+                              System<S> inner,
+                              S time,
+                              S h,
+                              const RattleIterate<S>& iterate,
+                              const S* power) {
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     S *const q = take<S>(room, nq + system.model.callback_numbers), *const v = take<S>(room, nv);
     S *const a = take<S>(room, nv), *const last = take<S>(room, system.states());
-    simd::copy_each<S>(found.q, nq, q);
-    simd::copy_each<S>(found.v, nv, v);
+    simd::copy_each<S>(iterate.q, nq, q);
+    simd::copy_each<S>(iterate.v, nv, v);
     inner.loop_q = system.copy_loop_q(room);
     inner.dependence = nullptr;
     inner.signals.base = nullptr;
@@ -195,7 +199,7 @@ struct Rattle {
     constraints::visit_motions<S>(system.model, [&](int, int, int place) {
       if (place < 0) return;
       const S more = all<S>(0.5) * h * (power[place] + last[place]);
-      system.signals.numbers[place] += select(found.good, more, all<S>(0));
+      system.signals.numbers[place] += select(iterate.good, more, all<S>(0));
     });
   }
 };

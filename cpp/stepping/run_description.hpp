@@ -61,7 +61,7 @@ struct AdaptiveSettings {
 
 /// Whether a step of adapted size was taken over, and why not.
 enum class StepOutcome : int {
-  kept,
+  accepted,
   rejected,   ///< its error is too large
   passed,     ///< it contains the end of what was asked for
   event,      ///< it contains an event

@@ -36,16 +36,16 @@ struct Nearness {
 /// The pivots of rows are squares of d; they change by more than a constant within a step that reaches d. One
 /// that passes it in the middle begins and ends with the same pivot: the step before shows the change.
 template <class S>
-Nearness<S> nearness(const constraints::Dependence<S>& found, S fastest, S h) {
+Nearness<S> nearness(const constraints::Dependence<S>& dependence, S fastest, S h) {
   const S reach = min(all<S>(SingularStep::reach) * h * fastest, all<S>(SingularStep::farthest));
   const S size = reach * reach;
-  const auto vanishes = (found.least <= all<S>(0)) & (found.least < size);
+  const auto vanishes = (dependence.least <= all<S>(0)) & (dependence.least < size);
   Nearness<S> near = {vanishes, vanishes};
-  for (int i = 0; i < found.rows; ++i) {
-    const auto reached = found.low[i] < size;
+  for (int i = 0; i < dependence.rows; ++i) {
+    const auto reached = dependence.low[i] < size;
     near.reached |= reached;
-    near.turns |=
-        reached & (max(found.high[i], found.before[i]) >= all<S>(SingularStep::changes) * found.low[i]);
+    near.turns |= reached & (max(dependence.high[i], dependence.before[i]) >=
+                             all<S>(SingularStep::changes) * dependence.low[i]);
   }
   return near;
 }
@@ -58,9 +58,9 @@ simd::Mask<S> nears_singularity(const System<S>& system, S time, S h, const S* q
   const auto& model = system.model;
   S fastest = all<S>(0);
   for (int i = 0; i < model.reduced_nv; ++i) fastest = max(fastest, abs(v[i]));
-  const auto& found = *system.dependence;
-  const auto near = nearness(found, fastest, h);
-  const auto open = near.reached & !near.turns & !found.begun;
+  const auto& dependence = *system.dependence;
+  const auto near = nearness(dependence, fastest, h);
+  const auto open = near.reached & !near.turns & !dependence.begun;
   if (none(open)) return near.turns;
 
   System<S> inner = system;
@@ -162,7 +162,7 @@ simd::Mask<S> step_past_singularity(const System<S>& system, simd::Mask<S> activ
   for (int n = 0; n < SingularStep::attempts; ++n) {
     left &= (at < h) & (part > all<S>(SingularStep::shortest) * h);
     if (none(left)) break;
-    const S rest = h - at, length = select(all<S>(1.001) * part > rest, rest, part);
+    const S remaining = h - at, length = select(all<S>(1.001) * part > remaining, remaining, part);
     simd::copy_each<S>(system.loop_q, system.model.loop_nq(), inner.loop_q);
     inner.begin_step();
     evaluate_stages<Tableau>(inner, time + at, length, q, v, 0, stages, xi, q1, v1);
@@ -183,7 +183,7 @@ simd::Mask<S> step_past_singularity(const System<S>& system, simd::Mask<S> activ
     system.keep_loop_q(good, inner.loop_q);
     accepted.keep(good, *inner.dependence);
     inner.keep_dependence(!good, accepted);
-    at = select(good, select(length == rest, h, at + length), at);
+    at = select(good, select(length == remaining, h, at + length), at);
     const S wish = all<S>(0.9) * power(max(error, all<S>(1e-10)), -0.2);
     const S growth = min(max(wish, all<S>(0.1)), select(good, all<S>(5), all<S>(0.9)));
     part = select(left, length * growth, part);

@@ -52,7 +52,7 @@ struct Halving {
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     inner.loop_q = system.copy_loop_q(inner.workspace);
     inner.signals = begun.with_own_signals(inner.workspace).signals;
-    const auto found = system.copy_dependence(inner.workspace);
+    const auto dependence = system.copy_dependence(inner.workspace);
     const SolverState<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
     const S part = h / all<S>(Real(parts));
     auto good = wanted;
@@ -65,7 +65,7 @@ struct Halving {
     memory.keep(trial, wanted, good);
     system.keep_loop_q(good, inner.loop_q);
     system.keep_signals(good, inner);
-    system.keep_dependence(!wanted, found);
+    system.keep_dependence(!wanted, dependence);
     for (int i = 0; i < nq; ++i) q1[i] = select(good, next_q[i], q1[i]);
     for (int i = 0; i < nv; ++i) v1[i] = select(good, next_v[i], v1[i]);
     return good;

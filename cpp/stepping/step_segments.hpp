@@ -36,17 +36,17 @@ class StepSegments {
     for (int k = 0; k < W; ++k) {
       const std::ptrdiff_t world = call.world(first + k);
       t_[k] = parts.t[world], begin_[k] = parts.begin[world], step_[k] = parts.step[world];
-      made_[k] = parts.made[world], length_[k] = parts.length[world], steps_[k] = parts.steps[world];
-      goal_[k] = made_[k] + 1;
+      n_[k] = parts.made[world], length_[k] = parts.length[world], steps_[k] = parts.steps[world];
+      goal_[k] = n_[k] + 1;
       for (std::ptrdiff_t i = 0; i < blocks; ++i) {
         instants_[k * blocks + i] = parts.instants[world * blocks + i];
       }
     }
     call_.index = nullptr;
     call_.goal = goal_;
-    auto& own = call_.worlds;
-    own.t = t_, own.begin = begin_, own.step = step_;
-    own.made = made_, own.length = length_, own.steps = steps_, own.instants = instants_;
+    auto& worlds = call_.worlds;
+    worlds.t = t_, worlds.begin = begin_, worlds.step = step_;
+    worlds.made = n_, worlds.length = length_, worlds.steps = steps_, worlds.instants = instants_;
     for (int k = 0; k < W; ++k) clock_[k] = LaneClock<S>(call_, k);
   }
 
@@ -87,7 +87,7 @@ class StepSegments {
   Call call_;
   std::int64_t* const instants_;  ///< (lanes, blocks)
   double t_[W], begin_[W], step_[W];
-  std::int64_t made_[W], length_[W], steps_[W], goal_[W];
+  std::int64_t n_[W], length_[W], steps_[W], goal_[W];
   LaneClock<S> clock_[W];
 };
 

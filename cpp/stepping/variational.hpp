@@ -97,20 +97,20 @@ struct Variational {
   }
 
   template <class S>
-  static void step(const System<S>& system, S time, S h, S* q, S* v, S* kept) {
+  static void step(const System<S>& system, S time, S h, S* q, S* v, S* momenta) {
     System<S> inner = system;
     Workspace<S>& w = inner.workspace;
     const auto& model = system.model;
     const int nq = model.reduced_nq, nv = model.reduced_nv;
     S *const p = take<S>(w, nv), *const weight = take<S>(w, nv), *const xi = take<S>(w, nv),
              *const q1 = take<S>(w, nq);
-    S *const rate = take<S>(w, nv), *const force = take<S>(w, nv), *const rest = take<S>(w, nv),
+    S *const rate = take<S>(w, nv), *const force = take<S>(w, nv), *const residual = take<S>(w, nv),
              *const brake = take<S>(w, nv);
     const S half = all<S>(0.5) * h;
 
     const auto start = dynamics::posture(model, tree::full_q(model, static_cast<const S*>(q), w), w);
     momentum(inner, start, static_cast<const S*>(v), p, weight);
-    CarriedMomenta<S> carried(model, kept, w);
+    CarriedMomenta<S> carried(model, momenta, w);
     carried.begin(start, p);
     inner.damping(brake);
     for (int i = 0; i < nv; ++i) brake[i] = half * brake[i];
@@ -131,13 +131,13 @@ struct Variational {
                           true,
                           static_cast<const S*>(xi),
                           h,
-                          rest);
+                          residual);
       inner.generalized_force(time, q, rate, force);
-      for (int i = 0; i < nv; ++i) rest[i] = fma(half, force[i] + weight[i], p[i]) - rest[i];
-      inertia.apply(rest);
-      for (int i = 0; i < nv; ++i) rest[i] = select(contraction.active, h * rest[i], all<S>(0));
-      for (int i = 0; i < nv; ++i) xi[i] += rest[i];
-      if (!contraction.go_on(largest(rest, nv), largest(xi, nv) + abs(h))) break;
+      for (int i = 0; i < nv; ++i) residual[i] = fma(half, force[i] + weight[i], p[i]) - residual[i];
+      inertia.apply(residual);
+      for (int i = 0; i < nv; ++i) residual[i] = select(contraction.active, h * residual[i], all<S>(0));
+      for (int i = 0; i < nv; ++i) xi[i] += residual[i];
+      if (!contraction.go_on(largest(residual, nv), largest(xi, nv) + abs(h))) break;
     }
     const S failed = select(contraction.active, all<S>(simd::not_a_number), all<S>(0));
 
@@ -159,7 +159,7 @@ struct Variational {
     for (int i = 0; i < nq; ++i) q[i] = q1[i] + failed;
     const auto end = dynamics::posture(model, tree::full_q(model, static_cast<const S*>(q1), w), w);
     momentum_between(inner, start, end, false, static_cast<const S*>(xi), h, p);
-    momentum(inner, end, static_cast<const S*>(rate), rest, weight);
+    momentum(inner, end, static_cast<const S*>(rate), residual, weight);
     inner.generalized_force(time + h, q1, rate, force);
     for (int i = 0; i < nv; ++i) {
       force[i] = half * (force[i] + weight[i]);
@@ -170,10 +170,10 @@ struct Variational {
     for (int i = 0; i < nv; ++i) v[i] = p[i];
     inertia.apply(v);
     // one refinement: the factor's rounding is the same in every step, and would accumulate
-    momentum(inner, end, static_cast<const S*>(v), rest, weight);
-    for (int i = 0; i < nv; ++i) rest[i] = p[i] - rest[i];
-    inertia.apply(rest);
-    for (int i = 0; i < nv; ++i) v[i] += rest[i];
+    momentum(inner, end, static_cast<const S*>(v), residual, weight);
+    for (int i = 0; i < nv; ++i) residual[i] = p[i] - residual[i];
+    inertia.apply(residual);
+    for (int i = 0; i < nv; ++i) v[i] += residual[i];
   }
 };
 

@@ -93,11 +93,11 @@ class VelocityTerms {
                       const S* v,
                       tree::Workspace<S> w,
                       VelocityRounds<S>* rounds = nullptr) {
-    S *const start = tree::take<S>(w, model_.nv), *const rest = tree::take<S>(w, model_.nv),
+    S *const start = tree::take<S>(w, model_.nv), *const residual_force = tree::take<S>(w, model_.nv),
              *const step = tree::take<S>(w, model_.nv);
     const S o = simd::all<S>(0);
     A_.velocity_rate(single_, rate_, w);
-    for (int i = 0; i < model_.nv; ++i) rest[i] = o;  // of single bodies
+    for (int i = 0; i < model_.nv; ++i) residual_force[i] = o;  // of single bodies
     each_coordinate([&](int i) {
       start[i] = simd::fnma(h_, rate_[i], v[i]);
       change_[i] = o;
@@ -106,10 +106,10 @@ class VelocityTerms {
     const S e = simd::all<S>(1);
     S before = e, counts = e;
     for (int n = 0; n < most_rounds && simd::any(left); ++n) {
-      const S energy = residual(q, start, rest, w);
-      A_.solve(single_, rest, step);
+      const S energy = residual(q, start, residual_force, w);
+      A_.solve(single_, residual_force, step);
       S size = o;
-      each_coordinate([&](int i) { size = fma(step[i], rest[i], size); });
+      each_coordinate([&](int i) { size = fma(step[i], residual_force[i], size); });
       const S share = h_ * h_ * size / energy;  // of the kinetic energy
       failed |= left & !(share <= before);
       left &= !failed;
@@ -161,8 +161,8 @@ class VelocityTerms {
     });
   }
 
-  /// −(M(q_m) a + c(q_m, v_m) + (A − M(q₀)) a) in `rest` (nv); returns V·M V of all bodies there.
-  S residual(const S* q, const S* start, S* rest, tree::Workspace<S> w) const {
+  /// −(M(q_m) a + c(q_m, v_m) + (A − M(q₀)) a) in `residual_force` (nv); returns V·M V of all bodies there.
+  S residual(const S* q, const S* start, S* residual_force, tree::Workspace<S> w) const {
     const ModelOf& model = model_;
     S *const q_m = tree::take<S>(w, model.nq), *const v_m = tree::take<S>(w, model.nv);
     S dq[tree::max_joint_nv];
@@ -206,11 +206,11 @@ class VelocityTerms {
       for (int i = 0; i < joint.nv; ++i) {
         const int k = joint.v + i;
         const S other = simd::all<S>(model.armature[k]) + base_[k];
-        rest[k] = simd::fnma(other, rate_[k], -dot(tree::axis(joint, columns, i), F[b]));
+        residual_force[k] = simd::fnma(other, rate_[k], -dot(tree::axis(joint, columns, i), F[b]));
       }
       if (joint.parent >= 0) F[joint.parent] = plus_to_parent(F[joint.parent], X_PB[b], F[b]);
     }
-    dynamics::subtract_beside_diagonal(model, base_, static_cast<const S*>(rate_), rest);
+    dynamics::subtract_beside_diagonal(model, base_, static_cast<const S*>(rate_), residual_force);
     return energy;
   }
 

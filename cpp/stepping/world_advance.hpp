@@ -142,10 +142,10 @@ class LaneClock {
   }
 
   /// Counts steps that were made; at the end of the segment the clock is at its end.
-  void count(const LaneSegment& segment, std::int64_t made) const {
+  void count(const LaneSegment& segment, std::int64_t n) const {
     const auto& w = call_->worlds;
-    w.steps[world_] += made;
-    if (segment.kind == LaneSegment::Kind::grid) w.made[world_] += made;
+    w.steps[world_] += n;
+    if (segment.kind == LaneSegment::Kind::grid) w.made[world_] += n;
   }
 
   void finish(const LaneSegment& segment) {
@@ -164,17 +164,17 @@ class LaneClock {
     }
   }
 
-  /// Leaves a segment after `made` of its steps.
-  void leave(const LaneSegment& segment, std::int64_t made) const {
+  /// Leaves a segment after `n` of its steps.
+  void leave(const LaneSegment& segment, std::int64_t n) const {
     const auto& w = call_->worlds;
-    if (made > 0) {
-      w.t[world_] = segment.base + static_cast<double>(segment.first + made) * segment.step;
+    if (n > 0) {
+      w.t[world_] = segment.base + static_cast<double>(segment.first + n) * segment.step;
     }
     if (segment.kind != LaneSegment::Kind::interval) return;
     w.begin[world_] = segment.base;
     w.step[world_] = segment.step;
     w.length[world_] = segment.first + segment.count;
-    w.made[world_] = segment.first + made;
+    w.made[world_] = segment.first + n;
   }
 
  private:
@@ -232,8 +232,8 @@ class LaneClock {
     if (w.length[world_] > 0) {
       const double ends = grid(w.length[world_]);
       if (simd::magnitude_of(ends - end) <= 1e-9 * w.step[world_]) {
-        const std::int64_t made = w.made[world_];
-        return {w.begin[world_], w.step[world_], made, w.length[world_] - made, end, due, interval};
+        const std::int64_t n = w.made[world_];
+        return {w.begin[world_], w.step[world_], n, w.length[world_] - n, end, due, interval};
       }
     }
     const double span = end - now, count = simd::ceiling_of(span / call_->longest - 1e-9);
@@ -243,8 +243,8 @@ class LaneClock {
 
   LaneSegment next_on_grid() const {
     const auto& w = call_->worlds;
-    const std::int64_t made = w.made[world_], left = call_->goal[state_] - made;
-    const double h = w.step[world_], next = grid(made + 1), first = first_instant();
+    const std::int64_t n = w.made[world_], left = call_->goal[state_] - n;
+    const double h = w.step[world_], next = grid(n + 1), first = first_instant();
     const double near = call_->blocks.near;
     if (is_within_grid() || first < next - near) {
       const bool reaches = !(first < next - near);
@@ -255,21 +255,16 @@ class LaneClock {
     }
     std::int64_t count = left > 1 ? left : 1;
     if (call_->inputs != nullptr) {  // which change at the next row
-      const std::int64_t held = steps_to_row();
-      if (held > 0 && held < count) count = held;
+      const std::int64_t to_row = steps_to_row();
+      if (to_row > 0 && to_row < count) count = to_row;
     }
-    if (first < grid(made + count) - near) {
-      count = static_cast<std::int64_t>(simd::floor_of((first - w.begin[world_]) / h + 1e-9)) - made;
-      while (count > 1 && grid(made + count) > first + near) --count;
+    if (first < grid(n + count) - near) {
+      count = static_cast<std::int64_t>(simd::floor_of((first - w.begin[world_]) / h + 1e-9)) - n;
+      while (count > 1 && grid(n + count) > first + near) --count;
     }
-    const double end = grid(made + count);
-    return {w.begin[world_],
-            h,
-            made,
-            count,
-            end,
-            first <= end + near ? due_at(first) : 0,
-            LaneSegment::Kind::grid};
+    const double end = grid(n + count);
+    return {
+        w.begin[world_], h, n, count, end, first <= end + near ? due_at(first) : 0, LaneSegment::Kind::grid};
   }
 
   /// Steps of adapted size to the next instant; an output this close to it is at it.
@@ -333,9 +328,9 @@ class StepTimes {
     return simd::load<S>(time);
   }
 
-  /// Lets `made` steps pass.
-  void pass(std::int64_t made) {
-    for (double& n : n_) n += static_cast<double>(made);
+  /// Lets `count` steps pass.
+  void pass(std::int64_t count) {
+    for (double& n : n_) n += static_cast<double>(count);
   }
 
   S step() const {
@@ -375,11 +370,11 @@ class PackAdvance {
           if (goes_[k]) ends[k] = end_attempt(k, due[k], set, row);
         }
       } else {
-        std::int64_t made = 0;
-        const auto good = make(wanted, made, set, row);
+        std::int64_t n = 0;
+        const auto good = make(wanted, n, set, row);
         for (int k = 0; k < W; ++k) {
           if (!goes_[k]) continue;
-          ends[k] = end_steps(k, lane(good, k) ? made : made - 1, lane(good, k), due[k], set, row);
+          ends[k] = end_steps(k, lane(good, k) ? n : n - 1, lane(good, k), due[k], set, row);
         }
       }
       run_blocks(due, update);
@@ -431,7 +426,7 @@ class PackAdvance {
     if (left_[k] <= 0) return stop(k, WorldStop::unfinished);
     goes_[k] = true;
     segment_[k] = clock_[k].next();
-    made_[k] = 0;
+    n_[k] = 0;
     times_.set(k, segment_[k].base, segment_[k].step, static_cast<double>(segment_[k].first));
   }
 
@@ -442,36 +437,36 @@ class PackAdvance {
   }
 
   /// Steps of the wanted worlds to the first boundary, without a look at single lanes, as long as all are
-  /// good; `made` counts them. Rows on the grid that are due in all of them are no boundaries. Schemes that
+  /// good; `n` counts them. Rows on the grid that are due in all of them are no boundaries. Schemes that
   /// choose their steps make all of a segment.
   template <class Inputs, class Row>
-  simd::Mask<S> make(simd::Mask<S> wanted, std::int64_t& made, const Inputs& set, const Row& row) {
+  simd::Mask<S> make(simd::Mask<S> wanted, std::int64_t& n, const Inputs& set, const Row& row) {
     const S h = times_.step();
     if constexpr (Steps::whole) {
       S count = all<S>(0);
       for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(whole_count(k)));
-      made = 1;
+      n = 1;
       return steps_.make(wanted, times_.at(0, false), h, count);
     } else {
       std::int64_t until = steps_to_row();
       const std::int64_t most = until == 0 ? 1 : steps_to_boundary();
-      const bool alike = times_.are_alike(), whole = all(wanted);
+      const bool alike = times_.are_alike(), all_go = all(wanted);
       std::int64_t written = 0;
       auto good = wanted;
       bool none_failed;
       do {
-        if (call_.controls != nullptr) set_forces(made, set);
-        good = steps_.make(wanted, times_.at(made, alike), h);
-        ++made;
+        if (call_.controls != nullptr) set_forces(n, set);
+        good = steps_.make(wanted, times_.at(n, alike), h);
+        ++n;
         none_failed = none(wanted & !good);
-        if (made != until || !none_failed) continue;
-        write_all(whole, written++, row);
+        if (n != until || !none_failed) continue;
+        write_all(all_go, written++, row);
         until += call_.every;
-      } while (made < most && none_failed);
+      } while (n < most && none_failed);
       for (int k = 0; k < W && written > 0; ++k) {
         if (goes_[k]) call_.row[first_ + k] += written;
       }
-      times_.pass(made);
+      times_.pass(n);
       return good;
     }
   }
@@ -484,7 +479,7 @@ class PackAdvance {
     std::int64_t least = call_.most;
     for (int k = 0; k < W; ++k) {
       if (!goes_[k]) continue;
-      const std::int64_t here = segment_[k].count - made_[k];
+      const std::int64_t here = segment_[k].count - n_[k];
       const std::int64_t most = here < left_[k] ? here : left_[k];
       if (most < least) least = most;
     }
@@ -508,8 +503,8 @@ class PackAdvance {
 
   /// Writes a row, `later` rows after the next one, of all worlds that go.
   template <class Row>
-  void write_all(bool whole, std::int64_t later, const Row& row) {
-    if (whole) return row.all(clock_[0].row() + later);
+  void write_all(bool all_go, std::int64_t later, const Row& row) {
+    if (all_go) return row.all(clock_[0].row() + later);
     for (int k = 0; k < W; ++k) {
       if (goes_[k]) row(k, clock_[k].row() + later);
     }
@@ -517,30 +512,30 @@ class PackAdvance {
 
   /// Sets the forces of the next step.
   template <class Inputs>
-  void set_forces(std::int64_t made, const Inputs& set) {
+  void set_forces(std::int64_t n, const Inputs& set) {
     std::int64_t number[W];
-    for (int k = 0; k < W; ++k) number[k] = goes_[k] ? segment_[k].first + made_[k] + made : 0;
+    for (int k = 0; k < W; ++k) number[k] = goes_[k] ? segment_[k].first + n_[k] + n : 0;
     steps_.mark_jumps(set.forces(number));
   }
 
   /// Counts good steps, after which a world may have failed; true at a boundary, with the blocks to run.
   template <class Inputs, class Row>
-  bool end_steps(int k, std::int64_t made, bool good, std::uint64_t& due, const Inputs& set, const Row& row) {
-    if constexpr (Steps::whole) made *= whole_count(k);
-    made_[k] += made;
-    left_[k] -= made;
-    clock_[k].count(segment_[k], made);
+  bool end_steps(int k, std::int64_t n, bool good, std::uint64_t& due, const Inputs& set, const Row& row) {
+    if constexpr (Steps::whole) n *= whole_count(k);
+    n_[k] += n;
+    left_[k] -= n;
+    clock_[k].count(segment_[k], n);
     if (!good) {
-      clock_[k].leave(segment_[k], made_[k]);
+      clock_[k].leave(segment_[k], n_[k]);
       const auto why = lane(steps_.unsolved(), k) ? WorldStatus::unsolved : WorldStatus::diverged;
       status(k) = static_cast<std::int64_t>(why);
       lose(k, row);
       return false;
     }
-    if (made_[k] < segment_[k].count) {
+    if (n_[k] < segment_[k].count) {
       write_due(k, row);
       if (left_[k] > 0) return false;
-      clock_[k].leave(segment_[k], made_[k]);
+      clock_[k].leave(segment_[k], n_[k]);
       stop(k, WorldStop::unfinished);
       return false;
     }
@@ -574,8 +569,8 @@ class PackAdvance {
   template <class Inputs, class Row>
   bool end_attempt(int k, std::uint64_t& due, const Inputs& set, const Row& row) {
     const StepOutcome outcome = steps_.outcome(k);
-    const bool made = outcome == StepOutcome::kept || at_end_[k];
-    clock_[k].count(segment_[k], made ? 1 : 0);
+    const bool advances = outcome == StepOutcome::accepted || at_end_[k];
+    clock_[k].count(segment_[k], advances ? 1 : 0);
     --left_[k];
     if (at_end_[k]) {
       bool anew[W] = {};
@@ -645,7 +640,7 @@ class PackAdvance {
   StepTimes<S> times_;
   LaneClock<S> clock_[W];
   LaneSegment segment_[W];
-  std::int64_t made_[W], left_[W];
+  std::int64_t n_[W], left_[W];
   bool goes_[W] = {};
   bool at_end_[W] = {};  ///< a step of adapted size has ended with its segment
 };

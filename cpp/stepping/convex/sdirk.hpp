@@ -187,7 +187,7 @@ class SdirkStep {
                 S* y,
                 const ContactState<S>& state,
                 const S* x_a,
-                S* found,
+                S* y_stage,
                 Force<S>* momentum) {
     const auto& model = inner_.model;
     System<S> system = inner_;
@@ -207,22 +207,22 @@ class SdirkStep {
       const auto good = step.solve(wanted, time, q, v, at, x_a);
       S& counted = state.memory[ContactMemory::iterations];
       counted = select(again, counted, iterations);
-      motion_.take(step, found, momentum);
+      motion_.take(step, y_stage, momentum);
       S off = all<S>(0);
-      for (int i = 0; i < model.nv; ++i) off = max(off, abs(found[i] - y[i]));
+      for (int i = 0; i < model.nv; ++i) off = max(off, abs(y_stage[i] - y[i]));
       const S turned = part_ * step.fastest_turn();
       again &= good & (part_ * off * turned > all<S>(share) * accuracy_);
       if (n + 1 == predictions || none(again)) {
         step.remember(at);
         if (x_a != nullptr) {
-          motion_.move(q_a, part_, found, q, v);
+          motion_.move(q_a, part_, y_stage, q, v);
           if (model.mimic) step.reduce(q, v, at.q, at.v);
           end_states<S>(system, time, part_, at.q, at.v, nullptr, x_a, room);
         }
         step.add_work();
         return good;
       }
-      for (int i = 0; i < model.nv; ++i) y[i] = select(again, found[i], y[i]);
+      for (int i = 0; i < model.nv; ++i) y[i] = select(again, y_stage[i], y[i]);
     }
   }
 
