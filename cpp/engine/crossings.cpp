@@ -93,25 +93,25 @@ Passage passage(const Point& p, const Point& q, const Face& face, int& rim) {
 }
 
 /// Whether an edge of one face passes through the other; passages through its rim are added to a list.
-bool edge_pierces(const Face& one, const Face& other, std::vector<RimPassage>& rims) {
-  const auto& [a, b, c] = other.corner;
+bool edge_pierces(const Face& face, const Face& pierced, std::vector<RimPassage>& rims) {
+  const auto& [a, b, c] = pierced.corner;
   int sides[3];
-  for (int k = 0; k < 3; ++k) sides[k] = side(a, b, c, one.corner[k]);
+  for (int k = 0; k < 3; ++k) sides[k] = side(a, b, c, face.corner[k]);
   bool inside = false;
   for (int k = 0; k < 3; ++k) {
     const int next = (k + 1) % 3;
     if (sides[k] * sides[next] >= 0) continue;
     int rim = 0;
-    const Passage found = passage(one.corner[k], one.corner[next], other, rim);
-    inside = inside || found == Passage::inside;
-    if (found != Passage::rim) continue;
-    const auto edge = std::minmax(one.corner[k], one.corner[next]);
-    const auto border = std::minmax(other.corner[rim], other.corner[(rim + 1) % 3]);
-    const bool enters = (sides[k] < 0) == (edge.first == one.corner[k]);  // det < 0 in front
+    const Passage place = passage(face.corner[k], face.corner[next], pierced, rim);
+    inside = inside || place == Passage::inside;
+    if (place != Passage::rim) continue;
+    const auto edge = std::minmax(face.corner[k], face.corner[next]);
+    const auto border = std::minmax(pierced.corner[rim], pierced.corner[(rim + 1) % 3]);
+    const bool enters = (sides[k] < 0) == (edge.first == face.corner[k]);  // det < 0 in front
     rims.push_back({{edge.first, edge.second, border.first, border.second},
                     enters,
-                    other.index,
-                    std::minmax({one.index, other.index}),
+                    pierced.index,
+                    std::minmax({face.index, pierced.index}),
                     false});
   }
   return inside;
@@ -136,25 +136,25 @@ std::uint32_t spread(std::uint32_t x) {
 
 /// Faces in the order of their middles on Morton's curve.
 std::vector<Face> in_morton_order(const double* vertices, const Index* faces, Index count) {
-  std::vector<Face> found(static_cast<std::size_t>(count));
-  Box whole;
+  std::vector<Face> unsorted(static_cast<std::size_t>(count));
+  Box bounds;
   for (Index f = 0; f < count; ++f) {
-    Face& face = found[static_cast<std::size_t>(f)];
+    Face& face = unsorted[static_cast<std::size_t>(f)];
     face.index = f;
     for (int k = 0; k < 3; ++k) {
       const double* p = vertices + 3 * faces[3 * f + k];
       face.corner[static_cast<std::size_t>(k)] = {p[0], p[1], p[2]};
     }
-    whole.add(box_of(face));
+    bounds.add(box_of(face));
   }
   std::vector<std::pair<std::uint32_t, Index>> keys;
-  keys.reserve(found.size());
-  for (const Face& face : found) {
+  keys.reserve(unsorted.size());
+  for (const Face& face : unsorted) {
     const Box box = box_of(face);
     std::uint32_t key = 0;
     for (int k = 0; k < 3; ++k) {
-      const double extent = whole.high[k] - whole.low[k];
-      const double middle = 0.5 * box.low[k] + 0.5 * box.high[k] - whole.low[k];
+      const double extent = bounds.high[k] - bounds.low[k];
+      const double middle = 0.5 * box.low[k] + 0.5 * box.high[k] - bounds.low[k];
       const double cell = extent > 0 ? std::min(1023.0, 1024 * (middle / extent)) : 0.0;
       key = (key << 1) | spread(static_cast<std::uint32_t>(cell));
     }
@@ -162,8 +162,8 @@ std::vector<Face> in_morton_order(const double* vertices, const Index* faces, In
   }
   std::sort(keys.begin(), keys.end());
   std::vector<Face> sorted;
-  sorted.reserve(found.size());
-  for (const auto& key : keys) sorted.push_back(found[static_cast<std::size_t>(key.second)]);
+  sorted.reserve(unsorted.size());
+  for (const auto& key : keys) sorted.push_back(unsorted[static_cast<std::size_t>(key.second)]);
   return sorted;
 }
 
@@ -187,7 +187,7 @@ class Tree {
   Crossings crossings() {
     if (!faces_.empty()) within(levels_.size() - 1, 0);
     settle_rims();
-    return found_;
+    return crossings_;
   }
 
  private:
@@ -257,9 +257,9 @@ class Tree {
   }
 
   void note(const std::pair<Index, Index>& pair) {
-    if (found_.count++ == 0 || pair < std::make_pair(found_.first, found_.second)) {
-      found_.first = pair.first;
-      found_.second = pair.second;
+    if (crossings_.count++ == 0 || pair < std::make_pair(crossings_.first, crossings_.second)) {
+      crossings_.first = pair.first;
+      crossings_.second = pair.second;
     }
   }
 
@@ -271,7 +271,7 @@ class Tree {
   std::vector<Box> boxes_;                ///< of each face
   std::vector<std::vector<Box>> levels_;  ///< of the leaves, of pairs of them, …, of all
   std::vector<RimPassage> rims_;
-  Crossings found_;
+  Crossings crossings_;
 };
 
 }  // namespace

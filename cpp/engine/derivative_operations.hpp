@@ -84,17 +84,17 @@ struct DesignDerivatives {
     dynamics::design_columns(model, q, twists, d, column, at.w);
 
     S* const row = take<S>(at.w, width);
-    S* const own = take<S>(at.w, std::ptrdiff_t{1} * model.reduced_nv * width);
-    for (int i = 0; i < model.reduced_nv * width; ++i) own[i] = all<S>(0);
+    S* const reduced = take<S>(at.w, std::ptrdiff_t{1} * model.reduced_nv * width);
+    for (int i = 0; i < model.reduced_nv * width; ++i) reduced[i] = all<S>(0);
     for (int b = 0; b < model.bodies; ++b) {
       for (int i = model.joint[b].v; i < model.joint[b].v + model.joint[b].nv; ++i) {
         dynamics::design_row(model, d, column, b, i, row);
         const auto& coupling = model.mimic_v[i];
-        S* const sum = own + coupling.reduced * width;
+        S* const sum = reduced + coupling.reduced * width;
         for (int k = 0; k < width; ++k) sum[k] = simd::fma(all<S>(coupling.ratio), row[k], sum[k]);
       }
     }
-    at.save(own, at.batch.out, model.reduced_nv * width);
+    at.save(reduced, at.batch.out, model.reduced_nv * width);
   }
 };
 

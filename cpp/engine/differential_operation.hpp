@@ -65,19 +65,19 @@ struct DifferentialDynamics {
       dynamics::seed_twist(model, d, b, dynamics::user_unit<S>(model, b, column % 6));
       columns.make(column);
     }
-    for (int own = 0; own < n; ++own) {
+    for (int reduced = 0; reduced < n; ++reduced) {
       for (int of = 0; of < 3; ++of) {  // q, v, v̇
         for (int b = 0; b < model.bodies; ++b) {
           for (int k = 0; k < model.joint[b].nv; ++k) {
             const auto& coupling = model.mimic_v[model.joint[b].v + k];
-            if (coupling.reduced != own) continue;
+            if (coupling.reduced != reduced) continue;
             const S ratio = all<S>(coupling.ratio);
             if (of == 0) dynamics::seed_position(model, d, b, k, v, a, ratio);
             if (of == 1) dynamics::seed_velocity(model, d, b, k, v, ratio);
             if (of == 2) dynamics::seed_acceleration(model, d, b, k, ratio);
           }
         }
-        columns.make(first + of * n + own);
+        columns.make(first + of * n + reduced);
       }
     }
   }

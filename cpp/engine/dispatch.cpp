@@ -143,25 +143,25 @@ void run_states(Kernel<Real> StateKernels<Real>::* kernel,
 class StateNumbers {
  public:
   explicit StateNumbers(const tree::VariedNumbers& varied)
-      : varied_(varied), own_(static_cast<std::size_t>(varied.count)) {}
+      : varied_(varied), numbers_(static_cast<std::size_t>(varied.count)) {}
 
   void begin(const char*, int) {}
 
   void operator()(double& to, const double& from) {
     to = from;
-    if (next_ < own_.size() && varied_.place[next_] == at_) own_[next_++] = &to;
+    if (next_ < numbers_.size() && varied_.place[next_] == at_) numbers_[next_++] = &to;
     ++at_;
   }
 
   void set(std::ptrdiff_t state) const {
     for (std::size_t n = 0; n < next_; ++n) {
-      *own_[n] = varied_.values[state * varied_.count + static_cast<std::ptrdiff_t>(n)];
+      *numbers_[n] = varied_.values[state * varied_.count + static_cast<std::ptrdiff_t>(n)];
     }
   }
 
  private:
   const tree::VariedNumbers& varied_;
-  std::vector<double*> own_;
+  std::vector<double*> numbers_;
   std::size_t next_ = 0;
   std::ptrdiff_t at_ = 0;
 };

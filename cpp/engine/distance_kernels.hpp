@@ -23,18 +23,9 @@ void distance_rows(int pair,
                    const typename S::Real* a,
                    const typename S::Real* b,
                    typename S::Real* y) {
-  const auto found = collision::distance(
+  const auto D = collision::distance(
       collision::DistancePair{pair}, load_shape<S>(shape_a, a), load_shape<S>(shape_b, b));
-  const S out[] = {found.d,
-                   found.n.x,
-                   found.n.y,
-                   found.n.z,
-                   found.p_A.x,
-                   found.p_A.y,
-                   found.p_A.z,
-                   found.p_B.x,
-                   found.p_B.y,
-                   found.p_B.z};
+  const S out[] = {D.d, D.n.x, D.n.y, D.n.z, D.p_A.x, D.p_A.y, D.p_A.z, D.p_B.x, D.p_B.y, D.p_B.z};
   constexpr int numbers = DistanceMap::out;
   for (int i = 0; i < numbers; ++i) simd::scatter(out[i], y + i, numbers);
 }

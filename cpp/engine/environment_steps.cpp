@@ -18,7 +18,7 @@ template <class F>
 unsigned each(const EnvironmentWorlds& all,
               const int* chosen,
               std::ptrdiff_t count,
-              const double* given,
+              const double* readings,
               int threads,
               const F& f) {
   const std::ptrdiff_t size = all.tables.signals;
@@ -27,25 +27,25 @@ unsigned each(const EnvironmentWorlds& all,
   parallel_for(count, block, threads, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
     std::vector<double> rows(static_cast<std::size_t>(chosen == nullptr ? 0 : block * size));
     std::vector<double> frame(static_cast<std::size_t>(all.tables.frame()));
-    unsigned found = 0;
+    unsigned local_faults = 0;
     for (std::ptrdiff_t begin = first; begin < last; begin += block) {
       const std::ptrdiff_t n = std::min(block, last - begin);
-      double* const own = all.arrays.readings + begin * size;
-      if (given != nullptr) {
-        if (chosen == nullptr) std::copy_n(given + begin * size, n * size, own);
+      double* const recorded = all.arrays.readings + begin * size;
+      if (readings != nullptr) {
+        if (chosen == nullptr) std::copy_n(readings + begin * size, n * size, recorded);
       } else if (chosen == nullptr) {
-        all.worlds.read(nullptr, begin, n, own);
+        all.worlds.read(nullptr, begin, n, recorded);
       } else {
         all.worlds.read(chosen + begin, 0, n, rows.data());
       }
-      const double* const from = given == nullptr ? rows.data() : given + begin * size;
+      const double* const from = readings == nullptr ? rows.data() : readings + begin * size;
       for (std::ptrdiff_t k = 0; k < n; ++k) {
         const std::ptrdiff_t world = chosen == nullptr ? begin + k : chosen[begin + k];
         if (chosen != nullptr) std::copy_n(from + k * size, size, all.arrays.readings + world * size);
-        found |= f(world, status[world] != 0, frame.data());
+        local_faults |= f(world, status[world] != 0, frame.data());
       }
     }
-    faults |= found;
+    faults |= local_faults;
   });
   return faults;
 }

@@ -150,7 +150,7 @@ void RecordCheck<Real>::check_state() const {
 template <class Real>
 void RecordCheck<Real>::check_clock() const {
   const double t = *world_.t, begin = *world_.begin, step = *world_.step;
-  const std::int64_t made = *world_.made, length = *world_.length;
+  const std::int64_t n = *world_.made, length = *world_.length;
   if (!std::isfinite(begin)) reject("begin", "is " + text(begin));
   const bool any_step = bounds_.is_adaptive;  // that of a call
   if (!(step > 0) ||
@@ -160,12 +160,12 @@ void RecordCheck<Real>::check_clock() const {
   if (any_step && length >= 0) reject("length", "is " + std::to_string(length) + " of steps of adapted size");
   if (any_step && !std::isfinite(step)) return;  // no grid was begun
   const double slack = rounding * std::min(step, 1.0) + of_a_time * std::abs(t);
-  const double now = begin + static_cast<double>(made) * step;
+  const double now = begin + static_cast<double>(n) * step;
   const auto demand = [&](bool holds) {
     if (!holds) {
       reject("begin",
-             "is " + text(begin) + " s, and t " + text(t) + " s after " + std::to_string(made) +
-                 " steps of " + text(step) + " s");
+             "is " + text(begin) + " s, and t " + text(t) + " s after " + std::to_string(n) + " steps of " +
+                 text(step) + " s");
     }
   };
   if (any_step) return demand(now <= t + slack);
@@ -175,8 +175,7 @@ void RecordCheck<Real>::check_clock() const {
     }
     return demand(now <= t + slack && t <= now + step + slack);
   }
-  if (made > length)
-    reject("made", "is " + std::to_string(made) + " of " + std::to_string(length) + " steps");
+  if (n > length) reject("made", "is " + std::to_string(n) + " of " + std::to_string(length) + " steps");
   const double steps = static_cast<double>(length);
   if (length > 1 && (steps - 1) * bounds_.step * (1 - of_a_period) > steps * step) {
     reject("length", "is " + std::to_string(length) + " steps of " + text(step) + " s");

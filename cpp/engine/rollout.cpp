@@ -107,24 +107,25 @@ class ChosenRows {
   ChosenRows(Real* rows, std::ptrdiff_t numbers, std::ptrdiff_t states, const Numbers& worlds)
       : rows_(rows), numbers_(numbers), worlds_(worlds) {
     if (rows == nullptr || static_cast<std::ptrdiff_t>(worlds.size()) == states) return;
-    own_.resize(worlds.size() * static_cast<std::size_t>(numbers));
-    for (std::size_t k = 0; k < worlds.size(); ++k) std::copy_n(row(k), numbers, own(k));
+    copies_.resize(worlds.size() * static_cast<std::size_t>(numbers));
+    for (std::size_t k = 0; k < worlds.size(); ++k) std::copy_n(row(k), numbers, copy(k));
   }
 
-  Real* data() { return own_.empty() ? rows_ : own_.data(); }
+  Real* data() { return copies_.empty() ? rows_ : copies_.data(); }
 
   void save() {
-    for (std::size_t k = 0; k < worlds_.size() && !own_.empty(); ++k) std::copy_n(own(k), numbers_, row(k));
+    for (std::size_t k = 0; k < worlds_.size() && !copies_.empty(); ++k)
+      std::copy_n(copy(k), numbers_, row(k));
   }
 
  private:
   Real* row(std::size_t k) const { return rows_ + worlds_[k] * numbers_; }
-  Number* own(std::size_t k) { return own_.data() + static_cast<std::ptrdiff_t>(k) * numbers_; }
+  Number* copy(std::size_t k) { return copies_.data() + static_cast<std::ptrdiff_t>(k) * numbers_; }
 
   Real* rows_;
   std::ptrdiff_t numbers_;
   const Numbers& worlds_;
-  std::vector<Number> own_;
+  std::vector<Number> copies_;
 };
 
 /// Rolls worlds out that share packs, all of the states or some.

@@ -19,17 +19,17 @@ class SmoothLaw {
       bodies_.push_back({pair.a, pair.b});
     }
     forces_ = contact_forces(law_, bodies_, contacts->work());
-    given_ = true;
+    acts_ = true;
   }
   SmoothLaw(const SmoothLaw&) = delete;  // forces refer to the law
   SmoothLaw& operator=(const SmoothLaw&) = delete;
 
   const contact::SmoothContacts& law() const { return law_; }
-  const tree::ContactForces* forces() const { return given_ ? &forces_ : nullptr; }
+  const tree::ContactForces* forces() const { return acts_ ? &forces_ : nullptr; }
   stepping::PairGaps gaps() const { return pair_gaps(law_.contacts, bodies_); }
 
  private:
-  bool given_ = false;
+  bool acts_ = false;
   contact::SmoothContacts law_ = {};
   std::vector<tree::ContactForces::Bodies> bodies_;
   tree::ContactForces forces_ = {};

@@ -13,13 +13,13 @@ class VariedCopy {
   using Real = typename S::Real;
 
   VariedCopy(const tree::VariedNumbers& varied, Workspace<S>& w)
-      : varied_(varied), own_(tree::take_aligned<To*>(w, varied.count)) {}
+      : varied_(varied), numbers_(tree::take_aligned<To*>(w, varied.count)) {}
 
   void begin(const char*, int) {}
 
   void operator()(To& to, const Real& from) {
     set_all(to, from);
-    if (next_ < varied_.count && varied_.place[next_] == at_) own_[next_++] = &to;
+    if (next_ < varied_.count && varied_.place[next_] == at_) numbers_[next_++] = &to;
     ++at_;
   }
 
@@ -28,7 +28,8 @@ class VariedCopy {
   void set(const World& world, S* packs) const {
     const auto row = [&](int k) { return varied_.values + world(k) * varied_.count; };
     load_numbers(row, varied_.count, packs);
-    for (int n = 0; n < next_; ++n) set_lanes(*own_[n], packs[n]);  // those of contacts that were copied, too
+    for (int n = 0; n < next_; ++n)
+      set_lanes(*numbers_[n], packs[n]);  // those of contacts that were copied, too
   }
 
  private:
@@ -38,7 +39,7 @@ class VariedCopy {
   static void set_lanes(S& to, const S& x) { to = x; }
 
   const tree::VariedNumbers& varied_;
-  To** const own_;
+  To** const numbers_;
   std::ptrdiff_t at_ = 0;
   int next_ = 0;
 };
@@ -56,7 +57,7 @@ void each_varied_pack(const tree::ModelView<typename S::Real>& model,
   Workspace<S> w = {static_cast<S*>(scratch)};
   VariedCopy<To, S> numbers(*batch.varied, w);
   tree::ModelCopy<To, S, VariedCopy<To, S>> copy(w, numbers);
-  const tree::ModelView<To> own = copy.of(model);
+  const tree::ModelView<To> varied_model = copy.of(model);
   contact::Contacts<To> contacts = {};
   if (batch.contacts.contacts.smooth != nullptr) {
     contacts = contact::copy_contacts(batch.contacts.contacts, model.nv, copy, numbers, w);
@@ -66,7 +67,7 @@ void each_varied_pack(const tree::ModelView<typename S::Real>& model,
     const tree::RunningOperation running("VariedWorlds");
     const PackOfWorlds<S> pack(batch.call, k);
     numbers.set([&](int lane) { return pack.world(lane); }, packs);
-    at(own, contacts, k, w);
+    at(varied_model, contacts, k, w);
   }
 }
 

@@ -207,10 +207,10 @@ bool WatchedSteps::stop_at_event(std::size_t k) {
 
 void WatchedSteps::hold(std::size_t k) {
   const auto& parts = batch_.call.worlds;
-  const Selection one = {&index_[k], 1};
+  const Selection selection = {&index_[k], 1};
   StepStart& start = start_[k];
-  start.record.resize(worlds_.saved_size(one));
-  worlds_.save(one, start.record.data());
+  start.record.resize(worlds_.saved_size(selection));
+  worlds_.save(selection, start.record.data());
   const std::ptrdiff_t numbers = std::ptrdiff_t{contact::ContactReport::numbers} * parts.sizes.points;
   const double* const reported = parts.report + world(k) * numbers;
   start.reported.assign(reported, reported + numbers);

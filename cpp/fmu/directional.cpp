@@ -81,34 +81,34 @@ void Instance::move(std::uint32_t reference, bool arrays, const double* seed) {
 }
 
 const std::vector<double>& Instance::slopes_of(Kind kind) {
-  const auto& own = *slopes_;
+  const auto& world_slopes = *slopes_;
   const auto& file = scene_->scene.file();
   switch (kind) {
     case Kind::time:
-      row_.assign(1, own.t);
+      row_.assign(1, world_slopes.t);
       break;
     case Kind::q:
-      return own.q;
+      return world_slopes.q;
     case Kind::v:
-      return own.v;
+      return world_slopes.v;
     case Kind::acceleration:
-      return own.accelerations();
+      return world_slopes.accelerations();
     case Kind::rate:
-      row_ = own.coordinate_rates();
-      for (const auto* const part : {&own.accelerations(), &own.state_rates()}) {
+      row_ = world_slopes.coordinate_rates();
+      for (const auto* const part : {&world_slopes.accelerations(), &world_slopes.state_rates()}) {
         row_.insert(row_.end(), part->begin(), part->end());
       }
       break;
     case Kind::signal:
       row_.clear();
       for (const int column : scene_->columns)
-        row_.push_back(own.readings()[static_cast<std::size_t>(column)]);
+        row_.push_back(world_slopes.readings()[static_cast<std::size_t>(column)]);
       break;
     case Kind::pose: {
       const auto poses = numbers(Kind::pose);  // and the matrices
       row_.resize(poses.size());
       for (std::size_t b = 0; 16 * b < poses_.size(); ++b) {
-        const double *const X = poses_.data() + 16 * b, *const dX = own.poses().data() + 16 * b;
+        const double *const X = poses_.data() + 16 * b, *const dX = world_slopes.poses().data() + 16 * b;
         double* const to = row_.data() + pose_numbers * b;
         to[0] = dX[3], to[1] = dX[7], to[2] = dX[11];
         quaternion_slope(X, dX, poses.data() + pose_numbers * b + 3, to + 3);
@@ -120,13 +120,14 @@ const std::vector<double>& Instance::slopes_of(Kind kind) {
       for (std::size_t k = 0; k < file.pair_of_shapes.size(); ++k) {
         const auto pair = static_cast<std::size_t>(file.pair_of_shapes[k]);
         for (std::size_t i = 0; i < force_numbers; ++i) {
-          row_[force_numbers * pair + i] += file.signs[k] * own.forces()[force_numbers * k + i];
+          row_[force_numbers * pair + i] += file.signs[k] * world_slopes.forces()[force_numbers * k + i];
         }
       }
       break;
     case Kind::element:
-      row_.assign(own.signals.begin(),
-                  own.signals.begin() + static_cast<std::ptrdiff_t>(own.state_rates().size()));
+      row_.assign(
+          world_slopes.signals.begin(),
+          world_slopes.signals.begin() + static_cast<std::ptrdiff_t>(world_slopes.state_rates().size()));
       break;
     default:
       throw std::invalid_argument(
@@ -139,7 +140,7 @@ void Instance::slopes(const std::vector<std::uint32_t>& unknown,
                       const std::vector<std::uint32_t>& known,
                       bool arrays,
                       const double* seed,
-                      double* found) {
+                      double* sensitivity) {
   const auto& worlds = *worlds_->worlds;
   if (worlds.is_convex() || worlds.model().rows() > 0) {
     throw std::invalid_argument("directional derivatives: are those of model exchange alone");
@@ -166,9 +167,9 @@ void Instance::slopes(const std::vector<std::uint32_t>& unknown,
     const std::size_t count = size(reference, arrays);
     if (count == 0) refuse(reference, "does not exist");
     if (kind_of(reference) == Kind::signal) refuse_contacts(reference, arrays);
-    const auto& own = slopes_of(kind_of(reference));
-    std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)), count, found);
-    found += count;
+    const auto& of_kind = slopes_of(kind_of(reference));
+    std::copy_n(of_kind.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)), count, sensitivity);
+    sensitivity += count;
   }
 }
 

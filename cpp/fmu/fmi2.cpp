@@ -82,20 +82,20 @@ fmi2Component fmi2Instantiate(fmi2String name,
                               const fmi2CallbackFunctions* callbacks,
                               fmi2Boolean,
                               fmi2Boolean) {
-  auto own = std::make_unique<Component>();
-  own->name = name == nullptr ? "" : name;
-  if (callbacks != nullptr) own->callbacks = *callbacks;
+  auto component = std::make_unique<Component>();
+  component->name = name == nullptr ? "" : name;
+  if (callbacks != nullptr) component->callbacks = *callbacks;
   (void)type;  // both are one model
   if (resources == nullptr) {
-    own->log(fmi2Error, "needs its folder of resources");
+    component->log(fmi2Error, "needs its folder of resources");
     return nullptr;
   }
-  if (guarded(own.get(), [&](Component& c) {
+  if (guarded(component.get(), [&](Component& c) {
         c.instance = std::make_unique<Instance>(path_of(resources) + "/scene.pysim", token, 2);
       }) != fmi2OK) {
     return nullptr;
   }
-  return own.release();
+  return component.release();
 }
 
 void fmi2FreeInstance(fmi2Component c) {

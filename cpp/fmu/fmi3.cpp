@@ -67,21 +67,21 @@ static fmi3Instance instantiate(fmi3String token,
                                 fmi3String resources,
                                 fmi3InstanceEnvironment environment,
                                 fmi3LogMessageCallback callback) {
-  auto own = std::make_unique<Component>();
-  own->environment = environment;
-  own->callback = callback;
+  auto component = std::make_unique<Component>();
+  component->environment = environment;
+  component->callback = callback;
   if (resources == nullptr) {
-    own->log(fmi3Error, "needs its folder of resources");
+    component->log(fmi3Error, "needs its folder of resources");
     return nullptr;
   }
-  if (guarded(own.get(), [&](Component& c) {
+  if (guarded(component.get(), [&](Component& c) {
         std::string path = resources;
         if (!path.empty() && path.back() != '/') path += '/';
         c.instance = std::make_unique<Instance>(path + "scene.pysim", token, 3);
       }) != fmi3OK) {
     return nullptr;
   }
-  return own.release();
+  return component.release();
 }
 
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String,

@@ -88,13 +88,13 @@ struct pysim_worlds {
   pysim::engine::WorldRates rates;
   pysim::engine::LateSignals late;
 
-  pysim_worlds(const pysim_scene* own, int count)
-      : scene(own),
-        worlds(own->scene.worlds(count, memory)),
+  pysim_worlds(const pysim_scene* handle, int count)
+      : scene(handle),
+        worlds(handle->scene.worlds(count, memory)),
         rates(*worlds),
-        late(own->scene, *worlds, rates) {
-    const auto& start = own->scene.parameters();
-    const auto& places = own->scene.file().follow.places;
+        late(handle->scene, *worlds, rates) {
+    const auto& start = handle->scene.parameters();
+    const auto& places = handle->scene.file().follow.places;
     if (start.empty()) return;
     numbers.resize(static_cast<std::size_t>(count) * places.size());
     vary();

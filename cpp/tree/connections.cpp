@@ -299,11 +299,11 @@ void Model::set_motion(const std::string& name, const PathPointDescription& d, P
   const std::size_t n = d.coordinates.size();
   point.first = static_cast<int>(element_coordinates_.size());
   point.count = static_cast<int>(n);
-  for (const ElementCoordinate& own : d.coordinates) {
-    if (own.q < 0 || own.q >= reduced_nq_ || own.v < 0 || own.v >= reduced_nv_) {
+  for (const ElementCoordinate& coordinate : d.coordinates) {
+    if (coordinate.q < 0 || coordinate.q >= reduced_nq_ || coordinate.v < 0 || coordinate.v >= reduced_nv_) {
       throw std::invalid_argument("force '" + name + "': no such coordinate");
     }
-    element_coordinates_.push_back(leading(own));
+    element_coordinates_.push_back(leading(coordinate));
   }
   point.program = keep_program(d.place, point.count, 3 + 3 * n, name);
   point.derivative = keep_program(d.slopes, point.count, 3 + 3 * n + 3 * n * n, name);

@@ -50,14 +50,14 @@ bool is_same_motion(const Joint& a, const Joint& b) {
 
 }  // namespace
 
-std::string Model::joint_difference(const Model& other) const {
-  std::string count = counted("moving bodies", joints_.size(), other.joints_.size());
+std::string Model::joint_difference(const Model& candidate) const {
+  std::string count = counted("moving bodies", joints_.size(), candidate.joints_.size());
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
-    const Joint &here = joints_[k], &there = other.joints_[k];
+    const Joint &here = joints_[k], &there = candidate.joints_[k];
     const auto its = [&](const char* what) { return "its joint '" + names_[k] + "' " + what; };
-    if (names_[k] != other.names_[k]) {
-      return "its joint " + std::to_string(k) + " is '" + other.names_[k] + "', not '" + names_[k] + "'";
+    if (names_[k] != candidate.names_[k]) {
+      return "its joint " + std::to_string(k) + " is '" + candidate.names_[k] + "', not '" + names_[k] + "'";
     }
     if (!is_same_motion(here, there)) return its("has another type of motion");
     if (here.hinge != there.hinge) return its("has an armature in one of the two only");
@@ -65,26 +65,26 @@ std::string Model::joint_difference(const Model& other) const {
     const auto leader = [&](const Model& m) {
       return here.nv == 0 ? -1 : m.double_.mimic_v[static_cast<std::size_t>(here.v)].reduced;
     };
-    if (here.reduced_v != there.reduced_v || leader(*this) != leader(other))
+    if (here.reduced_v != there.reduced_v || leader(*this) != leader(candidate))
       return its("mimics another joint");
   }
   return "";
 }
 
-std::string Model::program_difference(const Model& other) const {
+std::string Model::program_difference(const Model& candidate) const {
   for (std::size_t k = 0; k < programs_.size(); ++k) {
-    if (k < other.programs_.size() && is_same_program(programs_[k], other.programs_[k])) continue;
+    if (k < candidate.programs_.size() && is_same_program(programs_[k], candidate.programs_[k])) continue;
     return "the program of '" + programs_[k].owner +
            "' has other instructions: some of its numbers are equal, or 0 or 1, in one of the two only";
   }
-  return counted("programs", programs_.size(), other.programs_.size());
+  return counted("programs", programs_.size(), candidate.programs_.size());
 }
 
-std::string Model::loop_difference(const Model& other) const {
-  std::string count = counted("loops", loops_.size(), other.loops_.size());
+std::string Model::loop_difference(const Model& candidate) const {
+  std::string count = counted("loops", loops_.size(), candidate.loops_.size());
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < loops_.size(); ++k) {
-    const Loop &here = loops_[k], &there = other.loops_[k];
+    const Loop &here = loops_[k], &there = candidate.loops_[k];
     const auto its = [&](const char* what) { return "its loop '" + closure_->model.names_[k] + "' " + what; };
     if (here.kind != there.kind) return its("is of another type");
     if (here.a != there.a || here.b != there.b) return its("connects other bodies");
@@ -93,15 +93,15 @@ std::string Model::loop_difference(const Model& other) const {
       return its("has other independent rows");
     }
   }
-  const std::string closure = closure_ ? closure_->model.structure_difference(other.closure_->model) : "";
+  const std::string closure = closure_ ? closure_->model.structure_difference(candidate.closure_->model) : "";
   return closure.empty() ? "" : "in the joints that close its loops, " + closure;
 }
 
-std::string Model::coupling_difference(const Model& other) const {
-  const auto &ours = double_.couplings, &theirs = other.double_.couplings;
+std::string Model::coupling_difference(const Model& candidate) const {
+  const auto &ours = double_.couplings, &theirs = candidate.double_.couplings;
   std::string count = counted("couplings", ours.size(), theirs.size());
   if (!count.empty()) return count;
-  const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
+  const auto *terms = double_.terms.data(), *others = candidate.double_.terms.data();
   const auto same_run = [&](int first, int n) {
     return std::equal(terms + first, terms + first + n, others + first, is_same_structure<Term<double>>);
   };
@@ -114,8 +114,8 @@ std::string Model::coupling_difference(const Model& other) const {
   return "";
 }
 
-std::string Model::element_difference(const Model& other) const {
-  const auto &ours = double_.elements, &theirs = other.double_.elements;
+std::string Model::element_difference(const Model& candidate) const {
+  const auto &ours = double_.elements, &theirs = candidate.double_.elements;
   std::string count = counted("forces", ours.size(), theirs.size());
   if (!count.empty()) return count;
   const auto points = [](const Model& m, std::size_t k) {
@@ -126,26 +126,26 @@ std::string Model::element_difference(const Model& other) const {
     const bool same = is_same_structure(ours[k], theirs[k]) &&
                       (!is_path || std::equal(points(*this, k),
                                               points(*this, k) + ours[k].count,
-                                              points(other, k),
+                                              points(candidate, k),
                                               is_same_structure<PathPoint<double>>));
-    if (!same || element_names_[k] != other.element_names_[k]) {
+    if (!same || element_names_[k] != candidate.element_names_[k]) {
       return "its force " + std::to_string(k) + " is not '" + element_names_[k] + "' between the same bodies";
     }
   }
   return std::equal(element_coordinates_.begin(),
                     element_coordinates_.end(),
-                    other.element_coordinates_.begin(),
-                    other.element_coordinates_.end(),
+                    candidate.element_coordinates_.begin(),
+                    candidate.element_coordinates_.end(),
                     is_same_structure<ElementCoordinate>)
              ? ""
              : "its forces act on other coordinates";
 }
 
-std::string Model::signal_difference(const Model& other) const {
+std::string Model::signal_difference(const Model& candidate) const {
   std::string differs = "it has other controllers, actuators, sensors or signals";
-  if ((signals_ == nullptr) != (other.signals_ == nullptr)) return differs;
+  if ((signals_ == nullptr) != (candidate.signals_ == nullptr)) return differs;
   if (signals_ == nullptr) return "";
-  const SignalTables &here = *signals_, &there = *other.signals_;
+  const SignalTables &here = *signals_, &there = *candidate.signals_;
   const auto same_list = [](const auto& a, const auto& b, const auto& same) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
   };
@@ -167,19 +167,19 @@ std::string Model::signal_difference(const Model& other) const {
                     here.arguments == there.arguments &&
                     same_list(here.slopes, there.slopes, is_same_structure<SignalSlope>) &&
                     same_list(here.bounded_slopes, there.bounded_slopes, is_same_structure<SignalSlope>) &&
-                    same_list(double_.ports, other.double_.ports, is_same_structure<Element<double>>);
+                    same_list(double_.ports, candidate.double_.ports, is_same_structure<Element<double>>);
   return same ? "" : differs;
 }
 
-std::string Model::structure_difference(const Model& other) const {
+std::string Model::structure_difference(const Model& candidate) const {
   for (const auto part : {&Model::joint_difference,
                           &Model::loop_difference,
                           &Model::coupling_difference,
                           &Model::element_difference,
                           &Model::signal_difference,
                           &Model::program_difference}) {
-    const std::string found = (this->*part)(other);
-    if (!found.empty()) return found;
+    const std::string difference = (this->*part)(candidate);
+    if (!difference.empty()) return difference;
   }
   return "";
 }
