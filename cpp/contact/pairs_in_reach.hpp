@@ -102,7 +102,7 @@ class PairsInReach {
     pairs_.each([&](int k, const Pair&) {
       for (int i = pairs_.first[k]; i < pairs_.first[k] + pairs_.used[k]; ++i) {
         const PointIterate<S>& P = kinds_.points.point[i];
-        const S most = max(dot(P.at.n, P.made), dot(P.made, P.made));
+        const S most = max(dot(P.at.n, P.gamma_hat), dot(P.gamma_hat, P.gamma_hat));
         if (any(most > all<S>(0))) return schedule_.repeat(pairs_.index[k]);
       }
     });

@@ -213,7 +213,7 @@ class ConvexProblem {
       aims = false;
     }
     move(iteration, aims, true);
-    if (iteration.whole) return;
+    if (iteration.from_free) return;
     S* const delta = matrix_.delta();
     for (int i = 0; i < nv_; ++i) delta[i] = select(iteration.left, delta[i] + x[i], x[i]);
   }
@@ -242,7 +242,7 @@ class ConvexProblem {
   S slope_along(S alpha) const {
     S slope = all<S>(0);
     kinds.each([&](const auto& kind) { kind.add_slope_along(alpha, slope); });
-    return fma(alpha, search_.change, search_.made) - slope;
+    return fma(alpha, search_.change, search_.base) - slope;
   }
 
   /// Moves α to the nearest corner between `low` and `high`; returns where there is one.

@@ -12,7 +12,7 @@ using One = simd::Pack<double, 1, Alone>;
 /// Scheme whose steps are those of the caller.
 class OwnSteps {
  public:
-  static constexpr bool adapts = false, whole = false;
+  static constexpr bool adapts = false, takes_spans = false;
 
   OwnSteps(const OwnStep& step, std::ptrdiff_t world) : step_(step), world_(world) {}
 

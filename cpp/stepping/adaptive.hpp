@@ -164,7 +164,7 @@ S outputs_until(const Crossing<S>& first, S stop, S h) {
 template <class S>
 class AdaptiveSteps {
  public:
-  static constexpr bool adapts = true, whole = false;
+  static constexpr bool adapts = true, takes_spans = false;
 
   /// `system` carries φ and the signals; q and v are the states of the record, `carried` its part `scheme`.
   AdaptiveSteps(const System<S>& system, const AdaptiveSettings& settings, S* q, S* v, S* carried)

@@ -105,7 +105,7 @@ ConstrainedStep<S> constrained_step(const FixedScheme<S>& scheme,
 template <class S>
 class SchemeSteps {
  public:
-  static constexpr bool adapts = false, whole = false;
+  static constexpr bool adapts = false, takes_spans = false;
 
   /// `system` carries φ, the state of the signals and that of the scheme; q and v are the state.
   SchemeSteps(const FixedScheme<S>& scheme, const System<S>& system, S* q, S* v)

@@ -28,7 +28,7 @@ struct VelocityRounds {
   S *rate[most], *step[most];  ///< (nv)
   S weight[most];
   S changed[most], energy[most];  ///< share of the kinetic energy that each changes, and twice that energy
-  int made = 0;
+  int count = 0;
   S *before, *change, *a;  ///< (nv) v* without these terms, what the rounds change, and a
   S share = simd::all<S>(0);
 
@@ -123,7 +123,7 @@ class VelocityTerms {
         rounds->weight[n] = select(left, counts, o);
         rounds->changed[n] = share;
         rounds->energy[n] = energy;
-        rounds->made = n + 1;
+        rounds->count = n + 1;
       }
       each_coordinate([&](int i) {
         rate_[i] = select(left, rate_[i] + counts * step[i], rate_[i]);

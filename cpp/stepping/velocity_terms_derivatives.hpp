@@ -73,7 +73,7 @@ class VelocityTermsDerivatives {
       to.rate[i] = first[i];
       start[i] = simd::fnma(h_, first[i], to.before[i]);
     }
-    for (int n = 0; n < rounds_.made; ++n) add_round(n, start, to.rate, step, subtract);
+    for (int n = 0; n < rounds_.count; ++n) add_round(n, start, to.rate, step, subtract);
     for (int i = 0; i < size; ++i) to.change[i] = to.rate[i] - first[i];
     add_share(v, to.share);
   }
@@ -215,7 +215,7 @@ class VelocityTermsDerivatives {
 
   /// Whether what round n changes decides how much of a later one counts.
   bool weighs_later(int n) const {
-    for (int k = n + 1; k < rounds_.made && k < n + 3; ++k) {
+    for (int k = n + 1; k < rounds_.count && k < n + 3; ++k) {
       if (any((rounds_.weight[k] > all<S>(0)) & (rounds_.weight[k] < all<S>(1)))) return true;
     }
     return false;

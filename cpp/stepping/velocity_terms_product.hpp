@@ -131,7 +131,7 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
   for (S& own : changed_bar) own = o;
   auto* const V = take<spatial::Motion<S>>(w, model.bodies);
   auto* const V_bar = take<spatial::Force<S>>(w, model.bodies);
-  for (int n = rounds.made - 1; n >= 0; --n) {
+  for (int n = rounds.count - 1; n >= 0; --n) {
     const S *const rate = rounds.rate[n], *const step = rounds.step[n];
     S weight_bar = o;
     each_coordinate([&](int i) {

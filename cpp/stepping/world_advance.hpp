@@ -442,9 +442,9 @@ class PackAdvance {
   template <class Inputs, class Row>
   simd::Mask<S> make(simd::Mask<S> wanted, std::int64_t& n, const Inputs& set, const Row& row) {
     const S h = times_.step();
-    if constexpr (Steps::whole) {
+    if constexpr (Steps::takes_spans) {
       S count = all<S>(0);
-      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(whole_count(k)));
+      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(span_count(k)));
       n = 1;
       return steps_.make(wanted, times_.at(0, false), h, count);
     } else {
@@ -472,7 +472,7 @@ class PackAdvance {
   }
 
   /// Steps of an interval: those of the grid, or one if the scheme chooses its own.
-  std::int64_t whole_count(int k) const { return call_.by_steps ? 1 : segment_[k].count; }
+  std::int64_t span_count(int k) const { return call_.by_steps ? 1 : segment_[k].count; }
 
   /// Steps to the first boundary of a world, or to the end of the call's steps.
   std::int64_t steps_to_boundary() const {
@@ -521,7 +521,7 @@ class PackAdvance {
   /// Counts good steps, after which a world may have failed; true at a boundary, with the blocks to run.
   template <class Inputs, class Row>
   bool end_steps(int k, std::int64_t n, bool good, std::uint64_t& due, const Inputs& set, const Row& row) {
-    if constexpr (Steps::whole) n *= whole_count(k);
+    if constexpr (Steps::takes_spans) n *= span_count(k);
     n_[k] += n;
     left_[k] -= n;
     clock_[k].count(segment_[k], n);

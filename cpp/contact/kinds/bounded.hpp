@@ -102,7 +102,7 @@ class BoundedKind : public Kind<S> {
   void start() {
     each([](BoundedIterate<S>& B) {
       B.now = B.start;
-      B.made = all<S>(0);
+      B.gamma_hat = all<S>(0);
     });
   }
 
@@ -112,14 +112,14 @@ class BoundedKind : public Kind<S> {
     each([&](BoundedIterate<S>& B) {
       const BoundedForce<S>& law = B.law;
       const S o = all<S>(0);
-      B.acts = !simd::all(is_within(law, B.now) & (B.made == o));
+      B.acts = !simd::all(is_within(law, B.now) & (B.gamma_hat == o));
       if (!B.acts) {
         B.impulse = {o, o};
         return;
       }
       B.impulse = bounded_impulse(law, h_, B.now);
       const S size = fma(law.c, max(abs(B.now), abs(B.free)), abs(law.a));
-      const S off = abs(B.impulse.gamma - B.made);
+      const S off = abs(B.impulse.gamma - B.gamma_hat);
       converged_ &= off <= h_ * fma(tolerance_, law.upper - law.lower, all<S>(Kind<S>::rounding) * size);
     });
   }
@@ -128,14 +128,15 @@ class BoundedKind : public Kind<S> {
     each([&](const BoundedIterate<S>& B) {
       if (!B.acts) return;
       const auto& I = B.impulse;
-      matrix.add(
-          B.law.v, I.slope, iteration.whole ? fma(I.slope, B.now - B.free, I.gamma) : I.gamma - B.made);
+      matrix.add(B.law.v,
+                 I.slope,
+                 iteration.from_free ? fma(I.slope, B.now - B.free, I.gamma) : I.gamma - B.gamma_hat);
     });
   }
 
   void move(const Iteration<S>& iteration, const S* delta, bool aims) {
     each([&](BoundedIterate<S>& B) {
-      B.next = (iteration.whole ? B.free : B.now) + delta[B.law.v];
+      B.next = (iteration.from_free ? B.free : B.now) + delta[B.law.v];
       if (aims && B.acts) B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
     });
   }
@@ -145,7 +146,7 @@ class BoundedKind : public Kind<S> {
     each([&](const BoundedIterate<S>& B) {
       const BoundedForce<S>& law = B.law;
       const S du = B.next - B.now, o = all<S>(0);
-      if (B.acts) search.add(du, B.made, B.aimed, B.impulse.gamma);
+      if (B.acts) search.add(du, B.gamma_hat, B.aimed, B.impulse.gamma);
       const auto within = is_within(law, B.now) & is_within(law, B.next);
       if (simd::all(within)) return;  // the impulse is zero at both ends, and so between them
       const S force = fnma(law.c, B.now, law.a), rate = -law.c * du;
@@ -165,7 +166,7 @@ class BoundedKind : public Kind<S> {
   void advance(const Advance<S>& mix) {
     each([&](BoundedIterate<S>& B) {
       B.now = mix(B.now, B.next);
-      if (B.acts) B.made = mix(B.made, B.aimed);
+      if (B.acts) B.gamma_hat = mix(B.gamma_hat, B.aimed);
     });
   }
 
@@ -175,8 +176,8 @@ class BoundedKind : public Kind<S> {
     each([&](const BoundedIterate<S>& B) {
       const BoundedForce<S>& law = B.law;
       const S range = h_ * (law.upper - law.lower), force = fnma(law.c, B.now, law.a);
-      this->add_cost(last, bounded_potential(law, h_, B.now), (B.now - B.free) * B.made);
-      this->add_residual(last, abs(B.impulse.gamma - B.made), range);
+      this->add_cost(last, bounded_potential(law, h_, B.now), (B.now - B.free) * B.gamma_hat);
+      this->add_residual(last, abs(B.impulse.gamma - B.gamma_hat), range);
       last.bounded += any((force < law.lower) | (force > law.upper));
     });
   }

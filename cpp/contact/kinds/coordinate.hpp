@@ -48,7 +48,7 @@ class CoordinateKind : public Kind<S> {
     each([&](CoordinateIterate<S>& C, const Law& law) {
       // Joints that stuck in the last step begin within their range, which a projection onto loops leaves.
       C.now = simd::is_there(law.friction) ? select(C.stuck, -C.at.s / h_, C.start) : C.start;
-      C.made = all<S>(0);
+      C.gamma_hat = all<S>(0);
     });
     largest_ = all<S>(0);
   }
@@ -60,10 +60,10 @@ class CoordinateKind : public Kind<S> {
     each([&](CoordinateIterate<S>& C, const Law& law) {
       C.impulse = coordinate_impulse(law, C.at, h_, C.now);
       const S o = all<S>(0);
-      C.acts = !simd::all((C.impulse.gamma == o) & (C.impulse.slope == o) & (C.made == o));
+      C.acts = !simd::all((C.impulse.gamma == o) & (C.impulse.slope == o) & (C.gamma_hat == o));
       if (!C.acts) return;
       const S blurred = all<S>(Kind<S>::rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
-      converged_ &= abs(C.impulse.gamma - C.made) <= allowed + blurred;
+      converged_ &= abs(C.impulse.gamma - C.gamma_hat) <= allowed + blurred;
     });
   }
 
@@ -71,13 +71,15 @@ class CoordinateKind : public Kind<S> {
     each([&](CoordinateIterate<S>& C, const Law& law) {
       if (!C.acts) return;
       const auto& I = C.impulse;
-      matrix.add(law.v, I.slope, iteration.whole ? fma(I.slope, C.now - C.free, I.gamma) : I.gamma - C.made);
+      matrix.add(law.v,
+                 I.slope,
+                 iteration.from_free ? fma(I.slope, C.now - C.free, I.gamma) : I.gamma - C.gamma_hat);
     });
   }
 
   void move(const Iteration<S>& iteration, const S* delta, bool aims) {
     each([&](CoordinateIterate<S>& C, const Law& law) {
-      C.next = (iteration.whole ? C.free : C.now) + delta[law.v];
+      C.next = (iteration.from_free ? C.free : C.now) + delta[law.v];
       if (aims && C.acts) C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
     });
   }
@@ -90,7 +92,7 @@ class CoordinateKind : public Kind<S> {
     frictions_ = stops_ = 0;
     each([&](const CoordinateIterate<S>& C, const Law& law) {
       const S du = C.next - C.now;
-      if (C.acts) search.add(du, C.made, C.aimed, C.impulse.gamma);
+      if (C.acts) search.add(du, C.gamma_hat, C.aimed, C.impulse.gamma);
       if (simd::is_there(law.friction)) {
         add_corners(fma(h_, C.now, C.at.s), fma(h_, C.next, C.at.s), search);
         const S rate = stretch(law, all<S>(0), h_, du), limit = h_ * all<S>(law.friction);
@@ -119,8 +121,8 @@ class CoordinateKind : public Kind<S> {
     each([&](CoordinateIterate<S>& C, const Law&) {
       C.now = mix(C.now, C.next);
       if (!C.acts) return;
-      C.made = mix(C.made, C.aimed);
-      most = max(most, abs(C.made));
+      C.gamma_hat = mix(C.gamma_hat, C.aimed);
+      most = max(most, abs(C.gamma_hat));
     });
     largest_ = most;
   }
@@ -129,8 +131,8 @@ class CoordinateKind : public Kind<S> {
 
   void note(NewtonIteration& last) const {
     each([&](const CoordinateIterate<S>& C, const Law& law) {
-      this->add_cost(last, coordinate_potential(law, C.at, h_, C.now), (C.now - C.free) * C.made);
-      this->add_residual(last, abs(C.impulse.gamma - C.made), largest_);
+      this->add_cost(last, coordinate_potential(law, C.at, h_, C.now), (C.now - C.free) * C.gamma_hat);
+      this->add_residual(last, abs(C.impulse.gamma - C.gamma_hat), largest_);
       const auto beyond =
           (fma(h_, C.now, C.at.above) > all<S>(0)) | (fnma(h_, C.now, C.at.below) > all<S>(0));
       last.stopped += any(beyond);

@@ -48,10 +48,10 @@ Mat3<S> times(const Mat3<S>& R, const spatial::Sym3<S>& G) {
 /// Velocities and impulses of an unknown while Newton's method runs.
 template <class V>
 struct Iterate {
-  V start;        ///< u where Newton's method begins
-  V free;         ///< u*
-  V now, next;    ///< u, u'
-  V made, aimed;  ///< γ̂, γ'
+  V start;             ///< u where Newton's method begins
+  V free;              ///< u*
+  V now, next;         ///< u, u'
+  V gamma_hat, aimed;  ///< γ̂, γ'
 };
 
 /// What kinds are made from.
@@ -65,17 +65,17 @@ struct KindContext {
   tree::Workspace<S>& w;
 };
 
-/// One iteration: solved in the worlds that are `left`; `whole` for Δ, else for its correction.
+/// One iteration: solved in the worlds that are `left`; `from_free` for Δ, else for its correction.
 template <class S>
 struct Iteration {
   Mask<S> left;
-  bool whole;
+  bool from_free;
 };
 
 /// An unknown's push at the normal n: γ(u) + G (u − u*), or γ(u) − γ̂ of a correction.
 template <class S, class Of>
 PYSIM_INLINE Vec3<S> push_of(const Iteration<S>& iteration, const Of& of, const Vec3<S>& n) {
-  if (!iteration.whole) return of.impulse.gamma - of.made;
+  if (!iteration.from_free) return of.impulse.gamma - of.gamma_hat;
   return of.impulse.gamma + of.impulse.slope_times(n, of.now - of.free);
 }
 
@@ -85,7 +85,7 @@ PYSIM_INLINE Vec3<S> aimed_at(const Iteration<S>& iteration,
                               const Of& of,
                               const Vec3<S>& n,
                               const Vec3<S>& moved) {
-  const Vec3<S> back = iteration.whole ? of.now - of.free - moved : -moved;
+  const Vec3<S> back = iteration.from_free ? of.now - of.free - moved : -moved;
   return of.impulse.gamma + of.impulse.slope_times(n, back);
 }
 
@@ -106,29 +106,29 @@ struct Advance {
   }
 };
 
-/// A line search from u to u' = u + Δu: l'(α) = made + α change − Σ Δu·γ(u + α Δu).
+/// A line search from u to u' = u + Δu: l'(α) = base + α change − Σ Δu·γ(u + α Δu).
 template <class S>
 struct Search {
   S fall;          ///< l'(0)
-  S made, change;  ///< Σ Δu·γ̂ and Σ Δu·(γ' − γ̂)
+  S base, change;  ///< Σ Δu·γ̂ and Σ Δu·(γ' − γ̂)
   S* corner;       ///< α at which l' has corners that are known in closed form
   int corners;
 
   void begin() {
-    fall = made = change = all<S>(0);
+    fall = base = change = all<S>(0);
     corners = 0;
   }
 
   /// Adds a number of an unknown.
   PYSIM_INLINE void add(S du, S now, S aimed, S impulse) {
     fall = fma(du, now - impulse, fall);
-    made = fma(du, now, made);
+    base = fma(du, now, base);
     change = fma(du, aimed - now, change);
   }
 
   PYSIM_INLINE void add(const Vec3<S>& du, const Vec3<S>& now, const Vec3<S>& aimed, const Vec3<S>& impulse) {
     fall = dot_add(du, now - impulse, fall);
-    made = dot_add(du, now, made);
+    base = dot_add(du, now, base);
     change = dot_add(du, aimed - now, change);
   }
 

@@ -57,7 +57,7 @@ class PointKind : public Kind<S> {
     each([this](PointIterate<S>& P, const Pair& pair) {
       P.at.limit = P.lagged;
       P.now = P.start;
-      P.made = P.aimed = spatial::zero3<S>();
+      P.gamma_hat = P.aimed = spatial::zero3<S>();
       const auto apart = fnma(h_, dot(P.at.n, P.now), P.at.x) <= all<S>(0);
       P.pushing = (!apart) | (P.at.limit > all<S>(0));
       P.pushes = any(P.pushing);
@@ -75,11 +75,11 @@ class PointKind : public Kind<S> {
     converged_ = simd::everywhere<S>();
     each_at_work([&](PointIterate<S>& P, const Pair& pair) {
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
-      const Vec3<S> off = P.impulse.gamma - P.made;
+      const Vec3<S> off = P.impulse.gamma - P.gamma_hat;
       const S speed = max(sqrt(dot(P.now, P.now)), P.speed);
       const S blurred = all<S>(Kind<S>::rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
       converged_ &= sqrt(dot(off, off)) <= allowed_ + blurred;
-      P.pushing = yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.made) > all<S>(0));
+      P.pushing = yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.gamma_hat) > all<S>(0));
       P.pushes = any(P.pushing);
     });
   }
@@ -139,7 +139,7 @@ class PointKind : public Kind<S> {
     for (int i = 0; i < pairs_.used[k]; ++i) {
       PointIterate<S>& P = point[pairs_.first[k] + i];
       const Vec3<S> moved = change.at(i, P.at.p, P.p_A);
-      P.next = (iteration.whole ? P.free : P.now) + moved;
+      P.next = (iteration.from_free ? P.free : P.now) + moved;
       if (P.pushes && aims) P.aimed = aimed_at(iteration, P, P.at.n, moved);
       if (lists && (P.pushes || reaches(iteration.left, P))) at_work_[points_at_work_++] = {&P, &pair};
     }
@@ -149,7 +149,7 @@ class PointKind : public Kind<S> {
     for (int n = 0; n < points_at_work_; ++n) {
       const PointIterate<S>& P = *at_work_[n].point;
       const Vec3<S> du = P.next - P.now;
-      search.add(du, P.made, P.aimed, P.impulse.gamma);
+      search.add(du, P.gamma_hat, P.aimed, P.impulse.gamma);
       line_[n] = impulse_line(at_work_[n].pair->law, P.at, h_, P.now, du);
     }
   }
@@ -162,11 +162,12 @@ class PointKind : public Kind<S> {
     each([&](PointIterate<S>& P, const Pair&) { P.now = mix(P.now, P.next); });
     S square = all<S>(0), most = all<S>(0), change = all<S>(0);
     each_at_work([&](PointIterate<S>& P, const Pair&) {
-      const Vec3<S> made = mix(P.made, P.aimed);
-      change = max(change, abs(dot(P.at.n, P.aimed - P.made)));  // of a whole step, however short this one is
-      most = max(most, dot(P.at.n, made));
-      square = max(square, dot(made, made));
-      P.made = made;
+      const Vec3<S> mixed = mix(P.gamma_hat, P.aimed);
+      change =
+          max(change, abs(dot(P.at.n, P.aimed - P.gamma_hat)));  // of a whole step, however short this one is
+      most = max(most, dot(P.at.n, mixed));
+      square = max(square, dot(mixed, mixed));
+      P.gamma_hat = mixed;
     });
     largest_square_ = square;
     settled_ = change < all<S>(known) * most;
@@ -186,7 +187,9 @@ class PointKind : public Kind<S> {
   Mask<S> settled() const { return settled_; }
 
   /// μ times the normal impulse just found.
-  static S renewed_limit(const PointIterate<S>& P) { return P.at.mu * max(dot(P.at.n, P.made), all<S>(0)); }
+  static S renewed_limit(const PointIterate<S>& P) {
+    return P.at.mu * max(dot(P.at.n, P.gamma_hat), all<S>(0));
+  }
 
   /// Share of a limit within which it is the same.
   static constexpr Real same = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);
@@ -197,7 +200,7 @@ class PointKind : public Kind<S> {
     each_at_work([&](const PointIterate<S>& P, const Pair&) {
       const S limit = renewed_limit(P);
       const auto differs = abs(limit - P.at.limit) > all<S>(same) * max(limit, P.at.limit);
-      const Vec3<S> friction = fnma(dot(P.at.n, P.made), P.at.n, P.made);
+      const Vec3<S> friction = fnma(dot(P.at.n, P.gamma_hat), P.at.n, P.gamma_hat);
       const auto slides = (!P.impulse.sticks) | (dot(friction, friction) > limit * limit);
       changed |= differs & slides;
     });
@@ -214,8 +217,8 @@ class PointKind : public Kind<S> {
   void note(NewtonIteration& last) const {
     const S most = sqrt(largest_square_);
     each_at_work([&](const PointIterate<S>& P, const Pair& pair) {
-      const Vec3<S> off = P.impulse.gamma - P.made;
-      this->add_cost(last, contact_potential(pair.law, P.at, h_, P.now), dot(P.now - P.free, P.made));
+      const Vec3<S> off = P.impulse.gamma - P.gamma_hat;
+      this->add_cost(last, contact_potential(pair.law, P.at, h_, P.now), dot(P.now - P.free, P.gamma_hat));
       this->add_residual(last, sqrt(dot(off, off)), most);
       const bool pushes = any(P.impulse.normal_slope > all<S>(0));
       last.touching += pushes;
@@ -230,7 +233,7 @@ class PointKind : public Kind<S> {
   S worst() const {
     S most = all<S>(-1), found = all<S>(0);
     each([&](const PointIterate<S>& P, const Pair&) {
-      const Vec3<S> off = P.impulse.gamma - P.made;
+      const Vec3<S> off = P.impulse.gamma - P.gamma_hat;
       const S size = dot(off, off);
       found = select(size > most, all<S>(static_cast<Real>(pairs_.slot[&P - point])), found);
       most = max(size, most);

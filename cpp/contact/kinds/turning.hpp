@@ -34,7 +34,7 @@ class TurningKind : public Kind<S> {
   void start() {
     each([](TurningIterate<S>& T, const PointIterate<S>&, const Pair&) {
       T.now = T.start;
-      T.made = spatial::zero3<S>();
+      T.gamma_hat = spatial::zero3<S>();
     });
   }
 
@@ -73,14 +73,14 @@ class TurningKind : public Kind<S> {
       const Iteration<S>& iteration, int k, const Pair& pair, const Change& change, bool aims, bool) {
     each_of(k, pair, [&](TurningIterate<S>& T, const PointIterate<S>& P) {
       const Vec3<S> moved = change.turning();
-      T.next = (iteration.whole ? T.free : T.now) + moved;
+      T.next = (iteration.from_free ? T.free : T.now) + moved;
       if (aims) T.aimed = aimed_at(iteration, T, P.at.n, moved);
     });
   }
 
   void begin_search(Search<S>& search) const {
     each([&](const TurningIterate<S>& T, const PointIterate<S>&, const Pair&) {
-      search.add(T.next - T.now, T.made, T.aimed, T.impulse.gamma);
+      search.add(T.next - T.now, T.gamma_hat, T.aimed, T.impulse.gamma);
     });
   }
 
@@ -95,7 +95,7 @@ class TurningKind : public Kind<S> {
   void advance(const Advance<S>& mix) {
     each([&](TurningIterate<S>& T, const PointIterate<S>&, const Pair&) {
       T.now = mix(T.now, T.next);
-      T.made = mix(T.made, T.aimed);
+      T.gamma_hat = mix(T.gamma_hat, T.aimed);
     });
   }
 
@@ -103,7 +103,7 @@ class TurningKind : public Kind<S> {
   Mask<S> converged() const {
     auto good = simd::everywhere<S>();
     each([&](const TurningIterate<S>& T, const PointIterate<S>&, const Pair& pair) {
-      const Vec3<S> off = T.impulse.gamma - T.made;
+      const Vec3<S> off = T.impulse.gamma - T.gamma_hat;
       const S speed = max(sqrt(dot(T.now, T.now)), T.speed);
       const S blurred = all<S>(Kind<S>::rounding) * (T.impulse.normal_slope + T.impulse.slope) * speed;
       const S length = max(all<S>(pair.law.rolling), all<S>(pair.law.spinning));
@@ -115,10 +115,10 @@ class TurningKind : public Kind<S> {
   void note(NewtonIteration& last) const {
     const S most = sqrt(points_.largest_square());
     each([&](const TurningIterate<S>& T, const PointIterate<S>& P, const Pair& pair) {
-      const Vec3<S> off = T.impulse.gamma - T.made;
+      const Vec3<S> off = T.impulse.gamma - T.gamma_hat;
       const S length = max(all<S>(pair.law.rolling), all<S>(pair.law.spinning));
       const S potential = constraints::turning_potential(pair.law, P.at.n, T.s, P.at.limit, h_, T.now);
-      this->add_cost(last, potential, dot(T.now - T.free, T.made));
+      this->add_cost(last, potential, dot(T.now - T.free, T.gamma_hat));
       this->add_residual(last, sqrt(dot(off, off)), length * most);
     });
   }
@@ -129,8 +129,8 @@ class TurningKind : public Kind<S> {
     each([&](const TurningIterate<S>& T, const PointIterate<S>& P, const Pair& pair) {
       const S limit = PointKind<S>::renewed_limit(P);
       const auto differs = abs(limit - P.at.limit) > all<S>(same) * max(limit, P.at.limit);
-      const S spun = dot(P.at.n, T.made);
-      const Vec3<S> rolled = fnma(spun, P.at.n, T.made);
+      const S spun = dot(P.at.n, T.gamma_hat);
+      const Vec3<S> rolled = fnma(spun, P.at.n, T.gamma_hat);
       const S least = min(limit, P.at.limit) * all<S>(Real(1 - same));
       const S roll = all<S>(pair.law.rolling) * least, spin = all<S>(pair.law.spinning) * least;
       changed |= differs & ((dot(rolled, rolled) > roll * roll) | (abs(spun) > spin));

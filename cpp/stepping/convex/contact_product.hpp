@@ -52,13 +52,13 @@ class ContactProduct : public PushingPoints<S> {
       P.at.limit = T.limit[pass];
       P.now = velocity(T, twists_.now[pass], true);
       P.impulse = constraints::contact_impulse(T.pair->law, P.at, h_, P.now);
-      P.made = P.impulse.gamma;
+      P.gamma_hat = P.impulse.gamma;
       P.pushes = true;
       if (T.turning < 0) continue;
       auto& W = problem_.kinds.turnings.turning[T.turning];
       W.now = spin(T, twists_.now[pass]);
       W.impulse = constraints::turning_impulse<S>(T.pair->law, P.at.n, W.s, P.at.limit, h_, W.now);
-      W.made = W.impulse.gamma;
+      W.gamma_hat = W.impulse.gamma;
     }
   }
 
@@ -150,21 +150,21 @@ class ContactProduct : public PushingPoints<S> {
 
   /// Adds Jᵀγ of a point, as it varies with the poses, and takes γ̄ = J λ back.
   void pull_pass(Point& T, int pass, const Motion<S>* L, Force<S>* pushed) {
-    pull_velocity(T, iterate(T).made, L, false, pushed);
+    pull_velocity(T, iterate(T).gamma_hat, L, false, pushed);
     pull_impulse(T, pass, velocity(T, L, false));
     if (T.turning < 0) return;
-    pull_spin(T, problem_.kinds.turnings.turning[T.turning].made, L, pushed);
+    pull_spin(T, problem_.kinds.turnings.turning[T.turning].gamma_hat, L, pushed);
     pull_turning(T, pass, spin(T, L));
   }
 
   void pull_renewed(Point& T, Mask<S> renewed) {
     const S o = all<S>(0);
     const auto& P = iterate(T);
-    const S bar = select(renewed, T.sums.limit, o), normal = dot(P.at.n, P.made);
+    const S bar = select(renewed, T.sums.limit, o), normal = dot(P.at.n, P.gamma_hat);
     T.sums.limit = T.sums.limit - bar;
     const S by_normal = select(normal > o, P.at.mu * bar, o);
     T.sums.mu = fma(max(normal, o), bar, T.sums.mu);
-    T.sums.n = fma(by_normal, P.made, T.sums.n);
+    T.sums.n = fma(by_normal, P.gamma_hat, T.sums.n);
     pull_impulse(T, 1, by_normal * P.at.n);
   }
 
@@ -229,7 +229,7 @@ class ContactProduct : public PushingPoints<S> {
   void pull_end(Point& T, const Vec3<S>& bar, const Vec3<S>& turning_bar) {
     const auto& P = iterate(T);
     const auto& law = T.pair->law;
-    const S pushed = dot(P.at.n, P.made), limit = P.at.mu * pushed, k = all<S>(law.tangential);
+    const S pushed = dot(P.at.n, P.gamma_hat), limit = P.at.mu * pushed, k = all<S>(law.tangential);
     const Vec3<S> next = constraints::next_deflection<S>(law, P.at, h_, P.now, P.impulse);
     const Vec3<S> kept = constraints::remembered_deflection(k, h_, limit, next);
     S limit_bar = all<S>(0);
@@ -241,7 +241,7 @@ class ContactProduct : public PushingPoints<S> {
     pull_velocity(T, T.sums.u, twists_.now[0], true, sums_.now[0]);
     if (T.turning >= 0) pull_turning_end(T, pushed, turning_bar, limit_bar);
     T.sums.mu = fma(pushed, limit_bar, T.sums.mu);
-    T.sums.n = fma(P.at.mu * limit_bar, P.made, T.sums.n);
+    T.sums.n = fma(P.at.mu * limit_bar, P.gamma_hat, T.sums.n);
     pull_impulse(T, 0, fma(P.at.mu * limit_bar, P.at.n, gamma_bar));
   }
 

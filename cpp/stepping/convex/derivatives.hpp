@@ -36,7 +36,7 @@ class ConvexStepDerivatives {
         rows_(at_.states),
         columns_(at_.all),
         memory_(contact_columns(w)),
-        moves_(product.rounds_.made > 0),
+        moves_(product.rounds_.count > 0),
         chain_(product.tape_, nv_, columns_, moves_, w),
         contact_(product.contact_,
                  model_,

@@ -29,14 +29,14 @@ class SingleBodies {
     pairs.each([&](int k, const contact::ContactPair<Parameter>& pair) {
       for (int i = pairs.first[k]; i < pairs.first[k] + pairs.used[k]; ++i) {
         const auto& P = problem.kinds.points.point[i];
-        add_impulse(pair.b, P.at.p, P.made);
-        if (pair.a >= 0) add_impulse(pair.a, P.p_A, -(pairs.R_AB[k] * P.made));
+        add_impulse(pair.b, P.at.p, P.gamma_hat);
+        if (pair.a >= 0) add_impulse(pair.a, P.p_A, -(pairs.R_AB[k] * P.gamma_hat));
       }
       for (int i = 0; pair.turning >= 0 && i < pairs.used[k]; ++i) {
-        const Vec3<S>& made = problem.kinds.turnings.turning[pairs.first_turning[k] + i].made;
-        if (contacts_.single[pair.b]) momentum_[pair.b].t += made;
+        const Vec3<S>& gamma_hat = problem.kinds.turnings.turning[pairs.first_turning[k] + i].gamma_hat;
+        if (contacts_.single[pair.b]) momentum_[pair.b].t += gamma_hat;
         if (pair.a >= 0 && contacts_.single[pair.a]) {
-          momentum_[pair.a].t = momentum_[pair.a].t - pairs.R_AB[k] * made;
+          momentum_[pair.a].t = momentum_[pair.a].t - pairs.R_AB[k] * gamma_hat;
         }
       }
     });

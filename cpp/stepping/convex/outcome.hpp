@@ -45,7 +45,8 @@ class ConvexOutcome {
       const int first = pairs.first[k];
       for (int m = first; m < first + pairs.used[k]; ++m) {
         const contact::PointIterate<S>& P = problem_.kinds.points.point[m];
-        const auto pushes = dot(P.made, P.made) > all<S>(0);  // lagged friction may outlast the normal force
+        const auto pushes =
+            dot(P.gamma_hat, P.gamma_hat) > all<S>(0);  // lagged friction may outlast the normal force
         if (!state.live->has(pairs.slot[m]) && none(pushes)) continue;
         state.live->add(pairs.slot[m]);
         remember_point(k, pair, m, turn, state);
@@ -61,7 +62,7 @@ class ConvexOutcome {
 
   /// Where a point pushes; rounding of friction is no push.
   Mask<S> touches(const contact::PointIterate<S>& P) const {
-    return dot(P.at.n, P.made) > all<S>(rounding) * sqrt(dot(P.made, P.made));
+    return dot(P.at.n, P.gamma_hat) > all<S>(rounding) * sqrt(dot(P.gamma_hat, P.gamma_hat));
   }
 
   /// Adds the work of contacts, stops and dry friction to states of elements at the places `work` [pairs +
@@ -76,17 +77,17 @@ class ConvexOutcome {
       S& sum = numbers[place];
       for (int i = 0; i < pairs.used[k]; ++i) {
         const auto& P = kinds.points.point[pairs.first[k] + i];
-        sum = dot_add(P.made, stage_.velocity_of_work(P.start, P.now) + surface, sum);
+        sum = dot_add(P.gamma_hat, stage_.velocity_of_work(P.start, P.now) + surface, sum);
         if (pair.turning < 0) continue;
         const auto& T = kinds.turnings.turning[pairs.first_turning[k] + i];
-        sum = dot_add(T.made, stage_.velocity_of_work(T.start, T.now), sum);
+        sum = dot_add(T.gamma_hat, stage_.velocity_of_work(T.start, T.now), sum);
       }
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const int place = work[contacts_.pairs + k];
       if (place < 0) continue;
       const auto& C = kinds.coordinates.coordinate[k];
-      numbers[place] = fma(C.made, stage_.velocity_of_work(C.start, C.now), numbers[place]);
+      numbers[place] = fma(C.gamma_hat, stage_.velocity_of_work(C.start, C.now), numbers[place]);
     }
   }
 
@@ -96,7 +97,7 @@ class ConvexOutcome {
     const auto& pairs = problem_.pairs;
     const contact::PointIterate<S>& P = problem_.kinds.points.point[m];
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
-    const S pushed = dot(P.at.n, P.made), limit = P.at.mu * pushed;
+    const S pushed = dot(P.at.n, P.gamma_hat), limit = P.at.mu * pushed;
     const auto touches = this->touches(P);
     const auto to_world = [&](const Vec3<S>& on_b) {
       const Vec3<S> s = X_WB.R * on_b;
@@ -116,7 +117,8 @@ class ConvexOutcome {
       const S arm = max(all<S>(pair.law.rolling), all<S>(pair.law.spinning));
       next.turning = to_world(constraints::remembered_deflection(
           all<S>(pair.law.tangential) * (lever * lever), h_, arm * limit, stage_.carried(T.s, turned)));
-      store((all<S>(1) / h_) * (X_WB.R * T.made), state.report_of(pairs.slot[m]) + ContactReport::moment);
+      store((all<S>(1) / h_) * (X_WB.R * T.gamma_hat),
+            state.report_of(pairs.slot[m]) + ContactReport::moment);
     }
     deflections_.remember(pair, pairs.slot[m] - pair.first, next, touches, state);
     report_point(X_WB, P, touches, state.report_of(pairs.slot[m]));
@@ -135,7 +137,7 @@ class ConvexOutcome {
                     Mask<S> touches,
                     S* report) const {
     const S o = all<S>(0), e = all<S>(1);
-    const Vec3<S> impulse = X_WB.R * P.made, none = spatial::zero3<S>();
+    const Vec3<S> impulse = X_WB.R * P.gamma_hat, none = spatial::zero3<S>();
     const S v_n = dot(P.at.n, P.now);
     const Vec3<S> slip = fnma(v_n, P.at.n, P.now);
     store((e / h_) * impulse, report + ContactReport::force);

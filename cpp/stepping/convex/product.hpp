@@ -262,9 +262,9 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     tree_.gather(twists_.now[pass], velocity_[pass], wrench, nullptr, to);
     const auto& kinds = step_.problem_.kinds;
     for (int k = 0; k < contacts_.coordinates; ++k) {
-      to[contacts_.coordinate[k].v] += kinds.coordinates.coordinate[k].made;
+      to[contacts_.coordinate[k].v] += kinds.coordinates.coordinate[k].gamma_hat;
     }
-    for (int n = 0; n < bounded_count_; ++n) to[bounded_[n].v] += kinds.bounded.bounded[n].made;
+    for (int n = 0; n < bounded_count_; ++n) to[bounded_[n].v] += kinds.bounded.bounded[n].gamma_hat;
   }
 
   void seed_end(const StateCotangents<S>& bar) const {
@@ -311,14 +311,14 @@ class ConvexStepProduct : public TapedConvexStep<S> {
       auto& C = kinds.coordinates.coordinate[k];
       C.now = velocity_[pass][contacts_.coordinate[k].v];
       C.impulse = constraints::coordinate_impulse(contacts_.coordinate[k], C.at, h_, C.now);
-      C.made = C.impulse.gamma;
+      C.gamma_hat = C.impulse.gamma;
       C.acts = true;
     }
     for (int n = 0; n < bounded_count_; ++n) {
       auto& B = kinds.bounded.bounded[n];
       B.now = velocity_[pass][B.law.v];
       B.impulse = contact::bounded_impulse(B.law, h_, B.now);
-      B.made = B.impulse.gamma;
+      B.gamma_hat = B.impulse.gamma;
       B.acts = true;
     }
   }
@@ -422,7 +422,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
       kappa[i] = unused[i] = o;
     }
     const S share = take_cotangent(*share_);
-    if (rounds_.made > 0) {
+    if (rounds_.count > 0) {
       pull_velocity_terms<S>(rounds_,
                              A,
                              tree_,

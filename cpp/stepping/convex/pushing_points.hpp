@@ -111,8 +111,8 @@ class PushingPoints {
   void add_impulses(Force<S>* on) const {
     for (int n = 0; n < count_; ++n) {
       const Point& T = point_[n];
-      push(T, iterate(T).made, on);
-      if (T.turning >= 0) twist(T, problem_.kinds.turnings.turning[T.turning].made, on);
+      push(T, iterate(T).gamma_hat, on);
+      if (T.turning >= 0) twist(T, problem_.kinds.turnings.turning[T.turning].gamma_hat, on);
     }
   }
 

@@ -9,7 +9,7 @@ namespace pysim::stepping {
 template <class S>
 class ConvexSteps {
  public:
-  static constexpr bool adapts = false, whole = false;
+  static constexpr bool adapts = false, takes_spans = false;
 
   ConvexSteps(const System<S>& system,
               const ConvexRun<S>& run,
@@ -37,7 +37,7 @@ class ConvexSteps {
 template <class S>
 class ControlledConvexSteps : public ConvexSteps<S> {
  public:
-  static constexpr bool adapts = false, whole = true;
+  static constexpr bool adapts = false, takes_spans = true;
 
   ControlledConvexSteps(const System<S>& system,
                         const ConvexRun<S>& run,

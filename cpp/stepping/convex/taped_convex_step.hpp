@@ -85,8 +85,8 @@ class TapedConvexStep : public TapedStep<S> {
     const int nv = model_.nv;
     const auto moving = rounds_.share > all<S>(0);
     for (int i = 0; i < nv; ++i) {
-      rounds_.change[i] = rounds_.made > 0 ? select(moving, rounds_.change[i], all<S>(0)) : all<S>(0);
-      rounds_.a[i] = rounds_.made > 0 ? select(moving, rounds_.a[i], all<S>(0)) : all<S>(0);
+      rounds_.change[i] = rounds_.count > 0 ? select(moving, rounds_.change[i], all<S>(0)) : all<S>(0);
+      rounds_.a[i] = rounds_.count > 0 ? select(moving, rounds_.a[i], all<S>(0)) : all<S>(0);
     }
     before_ = inputs(rounds_.before, nv);
     rate_ = inputs(rounds_.a, nv);
