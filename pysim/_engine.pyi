@@ -297,7 +297,7 @@ class SignalProgram(_Record):
 
 class SignalsDescription(_Record):
     states: int
-    held: int
+    held_numbers: int
     forces: SignalProgram | None
     slopes: SignalProgram | None
     readings: SignalProgram | None
@@ -697,7 +697,7 @@ class _Worlds(RecordedWorlds):
         atol: ArrayLike = ...,
         events: Events | None = None,
         python_step: _PythonStep | None = None,
-        kept: int = 0,
+        caller_numbers: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
     parts: Final[dict[str, NDArray[Any]]]

@@ -119,7 +119,7 @@ void describe_signals(py::module_& m) {
   define_record(
       signals,
       field("states"_a, &Description::states),
-      field("held"_a, &Description::held),
+      field("held_numbers"_a, &Description::held_numbers),
       field("forces"_a, &Description::forces),
       field("slopes"_a, &Description::slopes),
       field("readings"_a, &Description::readings),

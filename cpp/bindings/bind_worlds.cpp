@@ -41,7 +41,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                        const Numbers& atol,
                        const Events* events,
                        const py::object& python_step,
-                       int kept) {
+                       int caller_numbers) {
              engine::WorldScheme scheme = {integrator, step};
              scheme.spectral_radius = checked_radius(spectral_radius);
              scheme.passes = passes;
@@ -59,7 +59,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                                              engine::WorldBlocks{periods, first_bit, python, key},
                                              python_step,
                                              py::dict(),
-                                             kept);
+                                             caller_numbers);
            }),
            py::keep_alive<1, 2>(),
            py::keep_alive<1, 4>(),
@@ -84,7 +84,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "atol"_a = Numbers(0),
            "events"_a = nullptr,
            "python_step"_a = py::none(),
-           "kept"_a = 0)
+           "caller_numbers"_a = 0)
       .def("__len__", &Worlds::count)
       .def_property_readonly("parts",
                              &Worlds::arrays,
@@ -288,7 +288,7 @@ void bind_worlds(py::module_& m) {
       "is the place of the key of random numbers among the signals. python_step(world, t, h), if given, "
       "makes a step of length h [s] in the parts of a world, whatever the integrator, and returns whether "
       "its state is finite and closed; all blocks run in Python then, and hold(world) notes what its steps "
-      "remember, put_back(world) returns to it. Records have `kept` numbers of the caller.");
+      "remember, put_back(world) returns to it. Records have `caller_numbers` of the caller.");
   bind_worlds_of<float>(m, "FloatWorlds", "The same of worlds in single precision.");
 }
 

@@ -49,15 +49,15 @@ class LentWorlds : public engine::Worlds<Real> {
              engine::WorldBlocks blocks,
              const py::object& step,
              const py::dict& arrays,
-             int kept = 0)
+             int caller_numbers = 0)
       : Own(model,
             contacts,
             count,
             std::move(scheme),
             std::move(blocks),
-            own_step(step),
+            caller_step(step),
             numpy_zeros(arrays),
-            kept),
+            caller_numbers),
         arrays_(arrays) {
     set_actuation(std::move(actuation));
   }
@@ -190,7 +190,7 @@ class LentWorlds : public engine::Worlds<Real> {
 
  private:
   /// A step that Python makes in the arrays of a record.
-  static engine::OwnStep own_step(const py::object& step) {
+  static engine::CallerStep caller_step(const py::object& step) {
     if (step.is_none()) return {};
     return {[step](std::ptrdiff_t world, double t, double h) { return py::cast<bool>(step(world, t, h)); },
             [step](std::ptrdiff_t world) { step.attr("hold")(world); },
@@ -200,7 +200,7 @@ class LentWorlds : public engine::Worlds<Real> {
   /// Calls without the GIL, unless Python makes the steps.
   template <class F>
   auto released(const F& call) const {
-    return this->has_own_steps() ? call() : without_gil(call);
+    return this->has_caller_steps() ? call() : without_gil(call);
   }
 
   /// The numbers of an array that may be left out.

@@ -67,7 +67,7 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (view.nv == 0) return "no coordinates";
   if (view.callback_numbers > 0) return "joints in Python";
   if (worlds.blocks().python != 0) return "sampled blocks that run between steps";
-  if (worlds.has_own_steps()) return "steps in Python";
+  if (worlds.has_caller_steps()) return "steps in Python";
   if (scheme.events != nullptr) return "events";
   return refused_pairs(contacts_of(worlds));
 }

@@ -129,7 +129,7 @@ void RecordCheck<Real>::check_state() const {
   demand("q", world_.q, n.q);
   demand("v", world_.v, n.v);
   demand("loop_q", world_.loop_q, n.loop_q);
-  demand("kept", world_.kept, n.kept);
+  demand("caller_numbers", world_.caller_numbers, n.caller_numbers);
   const auto is_sign = [](double x) { return x == 0 || std::abs(x) == 1; };
   if (!std::all_of(world_.signs, world_.signs + n.events, is_sign)) {
     reject("signs", "holds a number that is no sign");

@@ -293,15 +293,15 @@ void FiledScene::check() const {
   // the record has the numbers of signals, and more bytes than any count of them
   const auto& signals = file_.ties.signals;
   if (!signals) return;
-  const std::int64_t numbers = 3 * std::int64_t{signals->states} + signals->held;
-  require(signals->states >= 0 && signals->held >= 0 &&
+  const std::int64_t numbers = 3 * std::int64_t{signals->states} + signals->held_numbers;
+  require(signals->states >= 0 && signals->held_numbers >= 0 &&
               numbers * 8 <= static_cast<std::int64_t>(file_.start.size()),
           "has fewer numbers of signals than the signals have");
 }
 
 std::unique_ptr<Worlds<double>> FiledScene::worlds(std::ptrdiff_t count, OwnedMemory& memory) const {
   auto worlds = std::make_unique<Worlds<double>>(
-      *model_, contacts_.get(), count, file_.scheme, file_.blocks, OwnStep{}, memory.allocate());
+      *model_, contacts_.get(), count, file_.scheme, file_.blocks, CallerStep{}, memory.allocate());
   const auto& forces = file_.actuation;
   worlds->set_actuation({forces[0].data(), forces[1].data(), forces[2].data(), forces[3].data()});
   for (int k = 0; k < count; ++k) begin(*worlds, k, nullptr);

@@ -225,7 +225,7 @@ void WatchedSteps::hold(std::size_t k) {
   start.step = parts.step[w];
   start.made = parts.made[w];
   start.length = parts.length[w];
-  if (own_ != nullptr) own_->hold(world(k));
+  if (caller_step_ != nullptr) caller_step_->hold(world(k));
 }
 
 void WatchedSteps::put_back(std::size_t k) {
@@ -246,7 +246,7 @@ void WatchedSteps::put_back(std::size_t k) {
     }
     row = start.row;
   }
-  if (own_ != nullptr) own_->put_back(world(k));
+  if (caller_step_ != nullptr) caller_step_->put_back(world(k));
 }
 
 /// Makes one step of some worlds; the others stay as they are.

@@ -51,10 +51,14 @@ class WatchedSteps {
   /// are the numbers of the worlds.
   WatchedSteps(Worlds<double>& worlds,
                const stepping::Events& events,
-               const OwnStep* own,
+               const CallerStep* caller_step,
                const tree::VariedNumbers& varied,
                Advance advance)
-      : worlds_(worlds), events_(events), own_(own), varied_(varied), advance_(std::move(advance)) {}
+      : worlds_(worlds),
+        events_(events),
+        caller_step_(caller_step),
+        varied_(varied),
+        advance_(std::move(advance)) {}
 
   /// Advances states [begin, end) of a batch.
   void run(const Batch& batch, std::ptrdiff_t begin, std::ptrdiff_t end);
@@ -91,7 +95,7 @@ class WatchedSteps {
 
   Worlds<double>& worlds_;
   const stepping::Events& events_;
-  const OwnStep* own_;
+  const CallerStep* caller_step_;
   const tree::VariedNumbers varied_;
   const Advance advance_;
   Batch batch_ = {};  ///< of these worlds

@@ -1,17 +1,17 @@
 // Worlds of one scene: their records begin, are saved, loaded and advanced.
 //
 // The file is long because it is all that one class does; what can be read without the class lies beside it
-// (record_memory.hpp, written_states.hpp, call_pieces.hpp, own_steps.hpp, watched_steps.hpp).
+// (record_memory.hpp, written_states.hpp, call_pieces.hpp, caller_steps.hpp, watched_steps.hpp).
 #include "engine/worlds.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/caller_steps.hpp"
 #include "engine/contact_dispatch.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/integrators.hpp"
-#include "engine/own_steps.hpp"
 #include "engine/threads.hpp"
 #include "engine/varied_readings.hpp"
 #include "engine/watched_steps.hpp"
@@ -35,29 +35,30 @@ Worlds<Real>::Worlds(const tree::Model& model,
                      std::ptrdiff_t count,
                      WorldScheme scheme,
                      WorldBlocks blocks,
-                     OwnStep own_step,
+                     CallerStep caller_step,
                      const Allocate& allocate,
-                     int kept)
+                     int caller_numbers)
     : model_(&model),
       contacts_(contacts),
       scheme_(std::move(scheme)),
       blocks_(std::move(blocks)),
       count_(count),
-      own_step_(std::move(own_step)),
-      is_convex_(!own_step_ && scheme_.integrator == "convex"),
-      is_adaptive_(!own_step_ && scheme_.integrator == adaptive),
+      caller_step_(std::move(caller_step)),
+      is_convex_(!caller_step_ && scheme_.integrator == "convex"),
+      is_adaptive_(!caller_step_ && scheme_.integrator == adaptive),
       zeros_(static_cast<std::size_t>(model.nv()), 0.0),
       actuation_({zeros_.data(), zeros_.data(), zeros_.data(), zeros_.data()}),
-      smooth_(std::make_unique<SmoothLaw>(is_convex_ || is_single || own_step_ ? nullptr : contacts)),
+      smooth_(std::make_unique<SmoothLaw>(is_convex_ || is_single || caller_step_ ? nullptr : contacts)),
       float_contacts_(is_single ? contacts : nullptr) {
   if (count < 1) throw std::invalid_argument("count must be 1 or more, got " + std::to_string(count));
   check_scheme();
-  if (!is_convex_ && !is_adaptive_ && !own_step_) integrator_ = integrator_named(scheme_.integrator);
+  if (!is_convex_ && !is_adaptive_ && !caller_step_) integrator_ = integrator_named(scheme_.integrator);
   auto& n = parts_.sizes;
-  n = world_sizes(model, is_convex_ ? contacts : nullptr, own_step_ || is_adaptive_ ? nullptr : &integrator_);
+  n = world_sizes(
+      model, is_convex_ ? contacts : nullptr, caller_step_ || is_adaptive_ ? nullptr : &integrator_);
   n.signals = model.signals() == nullptr || !scheme_.has_signals ? 0 : model.signals()->numbers();
   n.blocks = static_cast<int>(blocks_.periods.size());
-  n.kept = kept;
+  n.caller_numbers = caller_numbers;
   const int events = scheme_.events == nullptr ? 0 : scheme_.events->size();
   if (watches_steps()) n.events = events;
   if (is_adaptive_) {
@@ -71,7 +72,8 @@ Worlds<Real>::Worlds(const tree::Model& model,
   stop_.assign(static_cast<std::size_t>(count), {});
   goal_.assign(static_cast<std::size_t>(count), 0);
   constexpr std::ptrdiff_t few = 32768;  // steps of worlds of one body: explicit ones take a few milliseconds
-  pieces_ = CallPieces(own_step_ ? 16 : std::max(std::ptrdiff_t{1}, few / (count * (model.nbodies() + 1))));
+  pieces_ =
+      CallPieces(caller_step_ ? 16 : std::max(std::ptrdiff_t{1}, few / (count * (model.nbodies() + 1))));
   set_bounds();
   std::fill_n(parts_.length, count, std::int64_t{-1});
   std::fill_n(parts_.step, count, scheme_.step);
@@ -80,11 +82,11 @@ Worlds<Real>::Worlds(const tree::Model& model,
 
 template <class Real>
 void Worlds<Real>::check_scheme() const {
-  if (model_->callback_numbers() > 0 && !own_step_) {
+  if (model_->callback_numbers() > 0 && !caller_step_) {
     throw std::invalid_argument("a model with callback joints needs python_step");
   }
   if (is_convex_ && contacts_ == nullptr) throw std::invalid_argument("'convex' needs contacts");
-  if (is_single && own_step_) throw std::invalid_argument("Python makes steps in double precision alone");
+  if (is_single && caller_step_) throw std::invalid_argument("Python makes steps in double precision alone");
   if (is_single && is_adaptive_) {
     throw std::invalid_argument("'" + scheme_.integrator + "' steps in double precision alone");
   }
@@ -528,7 +530,7 @@ bool Worlds<Real>::watches_steps() const {
 template <class Real>
 void Worlds<Real>::make_steps(const WorldBatch<Real>& batch, int threads) {
   if constexpr (!is_single) {
-    if (own_step_) return run_own_steps(own_step_, batch.call, parts_, batch.states);
+    if (caller_step_) return run_caller_steps(caller_step_, batch.call, parts_, batch.states);
   }
   run_worlds(*model_, batch, is_convex_, threads);
 }
@@ -539,16 +541,19 @@ void Worlds<Real>::run_watched(const WorldBatch<Real>& batch, int threads) {
   if constexpr (!is_single) {
     const stepping::Events events = scheme_.events->view();
     const std::ptrdiff_t worlds_at_once = std::ptrdiff_t{2} * kernels().float64.width;
-    parallel_for(
-        batch.states, worlds_at_once, own_step_ ? 1 : threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-          WatchedSteps steps(
-              *this, events, own_step_ ? &own_step_ : nullptr, varied_, [&](const WorldBatch<double>& some) {
-                make_steps(some, 1);
-              });
-          for (; begin < end; begin += worlds_at_once) {
-            steps.run(batch, begin, std::min(end, begin + worlds_at_once));
-          }
-        });
+    parallel_for(batch.states,
+                 worlds_at_once,
+                 caller_step_ ? 1 : threads,
+                 [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                   WatchedSteps steps(*this,
+                                      events,
+                                      caller_step_ ? &caller_step_ : nullptr,
+                                      varied_,
+                                      [&](const WorldBatch<double>& some) { make_steps(some, 1); });
+                   for (; begin < end; begin += worlds_at_once) {
+                     steps.run(batch, begin, std::min(end, begin + worlds_at_once));
+                   }
+                 });
   }
 }
 

@@ -61,7 +61,7 @@ struct WorldBlocks {
 };
 
 /// Steps of the caller in the arrays of a world's record.
-struct OwnStep {
+struct CallerStep {
   std::function<bool(std::ptrdiff_t, double, double)>
       make;                                  ///< (world, t, h); returns whether the state is good
   std::function<void(std::ptrdiff_t)> hold,  ///< notes what they remember of a world beside its record
@@ -76,16 +76,16 @@ class Worlds : public RecordedWorlds {
  public:
   static constexpr bool is_single = sizeof(Real) == 4;
 
-  /// `contacts` are null without any; `own_step`, if given, makes the steps whatever the integrator; records
-  /// have `kept` numbers of the caller.
+  /// `contacts` are null without any; `caller_step`, if given, makes the steps whatever the integrator;
+  /// records have `caller_numbers` of the caller.
   Worlds(const tree::Model& model,
          const ModelContacts* contacts,
          std::ptrdiff_t count,
          WorldScheme scheme,
          WorldBlocks blocks,
-         OwnStep own_step,
+         CallerStep caller_step,
          const Allocate& allocate,
-         int kept = 0);
+         int caller_numbers = 0);
   Worlds(const Worlds&) = delete;  // members refer to the parts
   Worlds& operator=(const Worlds&) = delete;
 
@@ -112,7 +112,7 @@ class Worlds : public RecordedWorlds {
   Integrator integrator() const { return integrator_; }
   /// Sampled blocks with a period, whose numbers the worlds keep.
   stepping::SampledPeriods sampled_periods() const;
-  bool has_own_steps() const { return static_cast<bool>(own_step_); }
+  bool has_caller_steps() const { return static_cast<bool>(caller_step_); }
   Selection all() const { return {nullptr, count_}; }
 
   /// Reads all signals of worlds, (worlds, readings).
@@ -216,7 +216,7 @@ class Worlds : public RecordedWorlds {
   WorldScheme scheme_;
   WorldBlocks blocks_;
   std::ptrdiff_t count_;
-  OwnStep own_step_;
+  CallerStep caller_step_;
   bool is_convex_, is_adaptive_;
   contact::IterationLog* log_ = nullptr;  ///< of the world that `newton_iterations` advances
   double* solutions_ = nullptr;           ///< that `take_solutions` records

@@ -31,12 +31,12 @@ struct WorldSizes {
   int q, v, loop_q;
   int scheme;  ///< counts, predictions, carried momenta, deflections of coordinates, the start of an adaptive
                ///< step
-  int signals;  ///< states of elements, held outputs, inputs, delays, the noise key, the ledger
-  int blocks;   ///< sampled ones with a period
-  int pivots;   ///< of constraint rows in the last step, by which rows that depend on others are found
-  int points;   ///< contact points that may touch at once
-  int events;   ///< whose signs are watched from step to step of fixed size
-  int kept;     ///< numbers of the caller, such as the pairs that rest on each other after impacts
+  int signals;         ///< states of elements, held outputs, inputs, delays, the noise key, the ledger
+  int blocks;          ///< sampled ones with a period
+  int pivots;          ///< of constraint rows in the last step, by which rows that depend on others are found
+  int points;          ///< contact points that may touch at once
+  int events;          ///< whose signs are watched from step to step of fixed size
+  int caller_numbers;  ///< such as the pairs that rest on each other after impacts
 };
 
 /// What a contact point remembers, in a list of those that touch, by ascending number.
@@ -67,7 +67,7 @@ struct WorldArrays {
   double* pivots;
   double* signals;
   double* signs;  ///< (events) of the last values that were not 0; 0 before the first
-  double* kept;
+  double* caller_numbers;
   std::int64_t* touching;  ///< points in the list that follows
   double* contacts;        ///< (points, TouchingPoint::numbers)
   double* report;          ///< (points, ContactReport::numbers) of the points in the list; not in the record
@@ -94,7 +94,7 @@ struct WorldArrays {
     f("pivots", pivots, sizes.pivots);
     f("signals", signals, sizes.signals);
     f("signs", signs, sizes.events);
-    f("kept", kept, sizes.kept);
+    f("caller_numbers", caller_numbers, sizes.caller_numbers);
     f("touching", touching, 1);
     f.list("contacts", contacts, sizes.points * TouchingPoint::numbers, touching, TouchingPoint::numbers);
   }

@@ -189,7 +189,7 @@ struct SignalProgramDescription {
 
 /// The signals of a scene, see Signals.
 struct SignalsDescription {
-  int states = 0, held = 0;
+  int states = 0, held_numbers = 0;
   std::optional<SignalProgramDescription> forces, slopes, readings;
   std::vector<int> coordinates;
   std::vector<SignalSlope> slope_places;
@@ -202,9 +202,9 @@ struct SignalsDescription {
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.states...), f(r.held...), f(r.forces...), f(r.slopes...), f(r.readings...), f(r.coordinates...),
-        f(r.slope_places...), f(r.ports...), f(r.driven...), f(r.blocks...), f(r.integrals...),
-        f(r.bounded...), f(r.bounded_slope_places...);
+    f(r.states...), f(r.held_numbers...), f(r.forces...), f(r.slopes...), f(r.readings...),
+        f(r.coordinates...), f(r.slope_places...), f(r.ports...), f(r.driven...), f(r.blocks...),
+        f(r.integrals...), f(r.bounded...), f(r.bounded_slope_places...);
   }
 };
 

@@ -480,7 +480,7 @@ struct SignalBounds {
 struct Signals {
   int states;            ///< numbers that integrators carry
   int integrals;         ///< the last of the states, on which nothing else depends
-  int held;              ///< numbers that change at instants only
+  int held_numbers;      ///< that change at instants only
   SignalProgram forces;  ///< outputs: forces on coordinates, efforts of ports, rates of states
   /// Outputs: efforts of ports, the slopes, then x, its bounds and whether it is within for each bounded
   /// force, and their slopes.
@@ -507,8 +507,8 @@ struct Signals {
   int sampled_count;
 
   /// Numbers of the state: states and held numbers, then two for each state that generalised α carries.
-  int numbers() const { return 3 * states + held; }
-  int carried() const { return states + held; }
+  int numbers() const { return 3 * states + held_numbers; }
+  int carried() const { return states + held_numbers; }
   /// States on which forces or other states depend.
   int coupled() const { return states - integrals; }
 };

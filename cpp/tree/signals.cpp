@@ -179,9 +179,9 @@ void Model::add_signals(const SignalsDescription& d) {
   auto tables = std::make_shared<SignalTables>();
   Signals& signals = tables->signals;
   signals.states = d.states;
-  signals.held = d.held;
+  signals.held_numbers = d.held_numbers;
   signals.integrals = d.integrals;
-  if (d.states < 0 || d.held < 0 || d.integrals < 0 || d.integrals > d.states) {
+  if (d.states < 0 || d.held_numbers < 0 || d.integrals < 0 || d.integrals > d.states) {
     throw std::invalid_argument("signals: more integrals than states");
   }
   if (d.driven < 0 || static_cast<std::size_t>(d.driven) > d.ports.size() || d.blocks.size() > most_blocks) {
@@ -218,7 +218,8 @@ void Model::add_signals(const SignalsDescription& d) {
     const SignalProgram program = add_signal_program(block, block.places.size(), *tables);
     tables->blocks.push_back({program, static_cast<int>(tables->sampled.size())});
     for (const int place : block.places) {
-      if (place < 0 || place >= d.states + d.held) throw std::invalid_argument("signals: no such state");
+      if (place < 0 || place >= d.states + d.held_numbers)
+        throw std::invalid_argument("signals: no such state");
       tables->sampled.push_back(place);
     }
   }

@@ -268,7 +268,7 @@ def _rates(scene: Scene) -> dict[int, str]:
     if signals is None or scene.settings.integrator != "generalized_alpha":
         return {}
     own, names = signals.description, signals.state_names
-    first = own.states + own.held
+    first = own.states + own.held_numbers
     found = {first + k: f"algorithmic.{name}" for k, name in enumerate(names)}
     return found | {first + own.states + k: f"rate.{name}" for k, name in enumerate(names)}
 

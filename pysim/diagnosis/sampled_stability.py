@@ -63,7 +63,7 @@ class SampledLoop:
         self._motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
         states = signals.description.states
         skipped = -1 if signals.noise is None else signals.noise.place
-        held = range(states, states + signals.description.held)
+        held = range(states, states + signals.description.held_numbers)
         self._states = list(range(len(signals.state_names)))
         self._held = [place for place in held if place != skipped]
 

@@ -238,6 +238,6 @@ class CompiledSignals:
         left_out = {place for own in self.inputs for place in own.places}
         if self.noise is not None:
             left_out.add(self.noise.place)
-        first, count = self.description.states, self.description.held
+        first, count = self.description.states, self.description.held_numbers
         held = {first + k: f"held[{k}]" for k in range(count)}
         return {place: name for place, name in held.items() if place not in left_out}

@@ -200,12 +200,12 @@ class AdaptiveRun(RecordRun):
             np.zeros(1, np.int64),
             len(wanted),
         )
-        kept = records.engine.parts["kept"][0].copy()
+        kept = records.engine.parts["caller_numbers"][0].copy()
         begun = records.save(ONLY) if self.watch is not None else b""
         stop = records.call(known, row, rows, None, ATTEMPTS_A_CALL, count=count)
         if self.watch is None:
             return stop, int(row[0])
-        if np.array_equal(kept, records.engine.parts["kept"][0]):
+        if np.array_equal(kept, records.engine.parts["caller_numbers"][0]):
             records.load(begun, ONLY)
         else:  # surfaces passed through each other, which rest since the start of the call
             records.go_back(0, begun)

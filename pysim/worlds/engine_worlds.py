@@ -46,7 +46,7 @@ def engine_worlds(
         key=-1 if signals is None or signals.noise is None else signals.noise.place,
         python_step=python,
         events=events,
-        kept=kept_numbers(scene) if has_impacts(scene) else 0,
+        caller_numbers=kept_numbers(scene) if has_impacts(scene) else 0,
         **(adaptive_settings(scene) if find_integrator(settings.integrator).adaptive else {}),
         **_parameters(scene),
     )

@@ -105,7 +105,7 @@ class WorldRecords:
             self.varied.lend(self.engine)
         self.impacts: list[Impacts] = []  # of every world
         if strikes:
-            rests = self.engine.parts["kept"]
+            rests = self.engine.parts["caller_numbers"]
             self.impacts = [Impacts(self.scene_of(k), rests[k]) for k in range(count)]
         # events by world, until it is emptied
         self.occurred: list[tuple[int, EventOccurrence]] = []
@@ -191,7 +191,7 @@ class WorldRecords:
             "touching",
             "pivots",
             "signs",
-            "kept",
+            "caller_numbers",
         ):
             self.engine.parts[name][rows] = 0
         self.engine.begin_clock(worlds)
@@ -222,9 +222,9 @@ class WorldRecords:
 
     def go_back(self, k: int, record: bytes) -> None:
         """Return a world to a record, from which steps of adapted size begin anew; pairs that rest now rest on."""
-        rests = self.engine.parts["kept"][k].copy()
+        rests = self.engine.parts["caller_numbers"][k].copy()
         self.engine.load(record, np.array([k], np.int32))
-        self.engine.parts["kept"][k] = rests
+        self.engine.parts["caller_numbers"][k] = rests
         t, state, numbers = self.step_start(k)
         if numbers is not None:
             self.signals[k] = numbers

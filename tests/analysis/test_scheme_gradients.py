@@ -318,7 +318,7 @@ def test_accelerations_that_generalized_alpha_carries_are_states_of_a_step(tmp_p
     signals, records = scene.signals, worlds._records
     assert signals is not None
     names = signals.state_names
-    first = signals.description.states + signals.description.held
+    first = signals.description.states + signals.description.held_numbers
     places = [*range(2), first, first + 1, first + 2, first + 3]
     carried = [7, 8, 13, 14]
     assert derivatives.states == (

@@ -268,7 +268,7 @@ class GraphBuilder:
         slopes = self._slopes(forces, efforts, coupled) if known is None else _slopes_of(known)
         return SignalsDescription(
             states=self._states,
-            held=len(self.places.start) - self._states,
+            held_numbers=len(self.places.start) - self._states,
             forces=self._program_of_forces(coupled, powers),
             readings=self.symbols.program(readings, name="readings") if readings else None,
             coordinates=list(forces),
@@ -327,7 +327,7 @@ class GraphBuilder:
         """Return whether the states of a graph without held numbers have the same places here."""
         if signals is None or self.tape.recipes is not None:
             return False
-        held = signals.description.held + len(self.places.start) - self._states
+        held = signals.description.held_numbers + len(self.places.start) - self._states
         return (
             not held
             and not signals.periods
