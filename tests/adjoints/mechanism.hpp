@@ -219,7 +219,7 @@ class Mechanism {
   /// Cotangents of the tree's coordinates as those of the user's.
   P* users(const P* bar) {
     P* const to = zeros(nv_);
-    for (int i = 0; i < model_.nv; ++i) to[model_.mimic_v[i].own] += model_.mimic_v[i].ratio * bar[i];
+    for (int i = 0; i < model_.nv; ++i) to[model_.mimic_v[i].reduced] += model_.mimic_v[i].ratio * bar[i];
     return to;
   }
 

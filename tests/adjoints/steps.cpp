@@ -29,7 +29,8 @@ Mask<adjoints::T> ConvexProblem<adjoints::T>::converged() const {
     off = std::max(off, std::fabs(slope(made) - slope(by_law)));
   };
   const auto add_three = [&](const auto& x) {
-    add(x.made.x, x.impulse.gamma.x), add(x.made.y, x.impulse.gamma.y), add(x.made.z, x.impulse.gamma.z);
+    add(x.gamma_hat.x, x.impulse.gamma.x), add(x.gamma_hat.y, x.impulse.gamma.y),
+        add(x.gamma_hat.z, x.impulse.gamma.z);
   };
   pairs.each([&](int k, const Pair& pair) {
     for (int i = 0; i < pairs.used[k]; ++i) {

@@ -31,17 +31,17 @@ class TetherKind : public Kind<S> {
   Iterate<S> tether;
 
   Mask<S> touched() const { return simd::everywhere<S>(); }
-  void start() { tether.now = tether.start, tether.made = all<S>(0); }
+  void start() { tether.now = tether.start, tether.gamma_hat = all<S>(0); }
   void evaluate() { gamma_ = -h_ * tether.now; }
   void load(const Iteration<S>& iteration, ContactMatrix<S>& matrix) {
-    matrix.add(0, h_, iteration.whole ? fma(h_, tether.now - tether.free, gamma_) : gamma_ - tether.made);
+    matrix.add(0, h_, iteration.from_free ? fma(h_, tether.now - tether.free, gamma_) : gamma_ - tether.gamma_hat);
   }
   void move(const Iteration<S>& iteration, const S* delta, bool aims) {
-    tether.next = (iteration.whole ? tether.free : tether.now) + delta[0];
+    tether.next = (iteration.from_free ? tether.free : tether.now) + delta[0];
     if (aims) tether.aimed = -h_ * tether.next;
   }
   void begin_search(Search<S>& search) const {
-    search.add(tether.next - tether.now, tether.made, tether.aimed, gamma_);
+    search.add(tether.next - tether.now, tether.gamma_hat, tether.aimed, gamma_);
   }
   void add_slope_along(S alpha, S& sum) const {
     const S du = tether.next - tether.now;
@@ -49,11 +49,12 @@ class TetherKind : public Kind<S> {
   }
   void advance(const Advance<S>& mix) {
     tether.now = mix(tether.now, tether.next);
-    tether.made = mix(tether.made, tether.aimed);
+    tether.gamma_hat = mix(tether.gamma_hat, tether.aimed);
   }
-  Mask<S> converged() const { return abs(gamma_ - tether.made) <= tolerance_ * abs(tether.made); }
+  Mask<S> converged() const { return abs(gamma_ - tether.gamma_hat) <= tolerance_ * abs(tether.gamma_hat); }
   void note(NewtonIteration& last) const {
-    this->add_cost(last, all<S>(Real(0.5)) * h_ * tether.now * tether.now, (tether.now - tether.free) * tether.made);
+    const S work = (tether.now - tether.free) * tether.gamma_hat;
+    this->add_cost(last, all<S>(Real(0.5)) * h_ * tether.now * tether.now, work);
   }
 
  private:
