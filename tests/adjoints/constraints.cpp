@@ -1,8 +1,9 @@
-// Rows of constraints, and projections onto them.
+// Rows of constraints, projections onto them, and accelerations that satisfy them.
 #include "mechanism.hpp"
 // kernels, which call functions of numbers by their qualified names
 #include "constraints/projection_product.hpp"
 #include "constraints/row_product.hpp"
+#include "stepping/acceleration_product.hpp"
 #include "stepping/taped_step.hpp"
 
 namespace pysim::constraints {
@@ -96,6 +97,7 @@ class Constrained : Mechanism {
   void compare() {
     compare_rows();
     compare_projections();
+    compare_accelerations();
   }
 
  private:
@@ -193,6 +195,56 @@ class Constrained : Mechanism {
     pull(q_plain, along_, made), pull(v_plain, dv, made), pull(theta, directions_.theta, made);
     taped.pull(armature, directions_.along, made);
     note("projection onto constraints", made);
+  }
+
+  /// v̇ under passive forces, with the forces of constraints.
+  void compare_accelerations() {
+    const auto v = random_.normals(nv_), dv = random_.normals(nv_), a_bar = random_.normals(nv_),
+               none = still(nv_);
+    Comparison made;
+    {
+      T *const v_dual = dual_of(v, dv), *const tau = dual_of(none, none),
+               *const phi = constants(phi_, model_.loop_nq());
+      auto w = scratch();
+      T *const a = take<T>(w, nv_), *const lambda = take<T>(w, model_.rows);
+      constraints::ConstrainedMechanism<T> mechanism(dual_model_, clock(1), w);
+      const Force<T>* const unloaded = nullptr;
+      mechanism.accelerate(q_dual_, v_dual, tau, unloaded, true, phi, a, lambda, w);
+      for (int i = 0; i < nv_; ++i) made.dual(a_bar[static_cast<std::size_t>(i)], slope(a[i]));
+    }
+    TapedModel taped(model_, directions_.varied(), plain_);
+    constraints::RowProduct<P, true> rows(model_, taped.view, taped.tape);
+    const stepping::StepRows<P, true> step_rows = {rows, nullptr, copy(phi_, model_.loop_nq())};
+    stepping::TapedAccelerations<R> accelerations(model_, step_rows, taped.tape, false, plain_);
+    accelerations.begin(model_, {});
+    const R *const dq = tree::take_inputs<P, true>(plain(none), nv_, taped.tape, plain_),
+                   *const v_taped = tree::take_inputs<P, true>(plain(v), nv_, taped.tape, plain_);
+    R *const q = take<R>(plain_, model_.reduced_nq), *const a = take<R>(plain_, nv_);
+    for (int i = 0; i < model_.reduced_nq; ++i) q[i] = R(q_[i]);
+    dynamics::retract<R>(taped.view, q, dq, q);
+    const stepping::Actuation actuation = {none.data(), none.data(), none.data(), none.data()};
+    stepping::System<R> system = {taped.view, actuation, {reinterpret_cast<R*>(plain_.next)}, nullptr};
+    system.taped = &accelerations;
+    system.acceleration(R(P{time}), q, v_taped, a);
+    for (int i = 0; i < nv_; ++i) tree::seed(a[i], P{a_bar[static_cast<std::size_t>(i)]});
+
+    P *const armature = zeros(model_.nv), *const theta = zeros(10 * model_.bodies);
+    P gravity[3] = {P{0}, P{0}, P{0}};
+    accelerations.pull(taped.tape.edges, {theta, armature, taped.places(), gravity}, plain_);
+    for (int i = 0; i < 3; ++i) tree::seed(taped.view.gravity[i], gravity[i]);
+    for (int i = 0; i < nv_; ++i) {
+      made.adjoint(value(tree::take_cotangent(dq[i])), along_[static_cast<std::size_t>(i)]);
+      made.adjoint(value(tree::take_cotangent(v_taped[i])), dv[static_cast<std::size_t>(i)]);
+    }
+    pull(theta, directions_.theta, made);
+    taped.pull(armature, directions_.along, made);
+    note("accelerations of mechanisms", made);
+  }
+
+  P* copy(const P* x, int count) {
+    P* const to = zeros(count);
+    for (int i = 0; i < count; ++i) to[i] = x[i];
+    return to;
   }
 
   P* const phi_;

@@ -46,7 +46,9 @@ RECURSIONS = dict.fromkeys(
     ),
     ROUNDING,
 )
-CONSTRAINTS = {"rows of constraints": ROUNDING, "projection onto constraints": ROUNDING}
+CONSTRAINTS = dict.fromkeys(
+    ("rows of constraints", "projection onto constraints", "accelerations of mechanisms"), ROUNDING
+)
 
 STEP = {"convex step": 1e-11}  # impulses have converged to 1e-13 of the largest one
 COUPLED = {
