@@ -31,9 +31,6 @@ std::string scheme_refusal(const Worlds<double>& worlds) {
   if (std::find(std::begin(differentiated), std::end(differentiated), name) == std::end(differentiated)) {
     return scheme;
   }
-  if (worlds.model().view<double>().rows > 0 && name == "implicit_midpoint") {
-    return "loops, couplings or prescribed motions under " + scheme;
-  }
   const tree::Signals* const signals = worlds.model().view<double>().signals;
   for (int k = 0; signals != nullptr && k < signals->blocks; ++k) {
     if (signals->block[k].program.after_dynamics) {

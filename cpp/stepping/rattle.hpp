@@ -116,11 +116,24 @@ struct Rattle {
     for (int i = 0; i < system.model.reduced_nq; ++i) q[i] += failed;
   }
 
-  /// A step of the `wanted` worlds; returns those in which it succeeds.
+  /// A step of the `wanted` worlds; returns those in which it succeeds. Numbers on a tape have the change of
+  /// v at the start that they are given.
   template <class S>
   static simd::Mask<S> attempt(
       const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const SolverState<S>& memory) {
     if (system.model.rows == 0) return Base::attempt(system, wanted, time, h, q, v, memory, false);
+    if constexpr (simd::is_on_tape<S>) {
+      for (int i = 0; i < system.model.reduced_nv; ++i) v[i] += system.start_change[i];
+      return Base::attempt(system, wanted, time, h, q, v, memory, false);
+    } else {
+      return iterate(system, wanted, time, h, q, v, memory);
+    }
+  }
+
+ private:
+  template <class S>
+  static simd::Mask<S> iterate(
+      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const SolverState<S>& memory) {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.reduced_nq, nv = system.model.reduced_nv, loop_nq = system.model.loop_nq();
@@ -147,6 +160,7 @@ struct Rattle {
       inner.keep_loop_q(!tried, phi);
       const auto taken = iterate.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
+      if (system.start_change != nullptr) simd::copy_where<S>(taken, push, nv, system.start_change);
       system.keep_signals(taken, inner);
       start.correction(more, room);
       for (int i = 0; i < nv; ++i) push[i] -= select(iterate.active, more[i] / h, all<S>(0));
@@ -160,7 +174,6 @@ struct Rattle {
     return iterate.good;
   }
 
- private:
   /// Whether the work of some prescribed motion is integrated.
   template <class S>
   static bool integrates_motions(const System<S>& system) {

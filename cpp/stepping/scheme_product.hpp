@@ -6,7 +6,8 @@
 // products of inverse dynamics, an implicit one by one solution with the derivative of its equation; and both
 // through what the scheme does beside them, such as J_r⁻¹(ξ) v of Munthe-Kaas's schemes and the axes of
 // bodies that move freely, as it was computed. What ends the step is its projection onto the constraints,
-// which has a product of its own (constraints/projection_product.hpp).
+// which has a product of its own (constraints/projection_product.hpp), and so has what RATTLE finds before
+// (rattle_product.hpp).
 //
 // Generalised α carries accelerations from step to step: they are part of the state.
 #pragma once
@@ -16,6 +17,7 @@
 #include "stepping/advance.hpp"
 #include "stepping/implicit_midpoint.hpp"
 #include "stepping/rattle.hpp"
+#include "stepping/rattle_product.hpp"
 #include "stepping/taped_contacts.hpp"
 #include "stepping/taped_step.hpp"
 
@@ -43,6 +45,12 @@ struct TapedScheme<Halving<Scheme>> {
     Scheme::template attempt<R>(system, simd::everywhere<R>(), time, h, q, v, memory);
   }
 };
+
+/// Whether constraints change the velocity at the start of a step.
+template <class Scheme>
+constexpr bool changes_start = false;
+template <class Base>
+inline constexpr bool changes_start<Halving<Rattle<Base>>> = true;
 
 /// State of worlds under a scheme; `memory` is what the scheme carries, null for none.
 template <class S>
@@ -111,10 +119,12 @@ class SchemeStepProduct : public TapedStep<S> {
         carried_(carried),
         h_(h),
         dependence_(constraints::take_dependence<S>(model_.rows, w)),
+        start_change_(take<S>(w, model_.reduced_nv)),
         contacts_(model_.contacts, tape_, w),
         rows_(model_, taped_model_, tape_),
         step_rows_{rows_, projects() ? &dependence_ : nullptr, take<S>(w, model_.loop_nq())},
         accelerations_(model_, step_rows_, tape_, TapedScheme<Scheme>::is_implicit, w),
+        rattle_(model_, rows_, w),
         projection_(model_, w) {
     w_ = w;
   }
@@ -132,6 +142,10 @@ class SchemeStepProduct : public TapedStep<S> {
     System<S> system = system_;
     system.workspace = w_;
     system.dependence = &dependence_;
+    if constexpr (changes_start<Scheme>) {
+      for (int i = 0; i < model_.reduced_nv; ++i) start_change_[i] = all<S>(0);
+      system.start_change = start_change_;
+    }
     const auto made = make_step<Scheme>(system, jumped, segment.time, h_, start, end);
     record(segment, jumped, start, end, choices(end, made));
     return made.good;
@@ -154,15 +168,18 @@ class SchemeStepProduct : public TapedStep<S> {
       projection_.pull(bar.q, bar.v, {nullptr, inertia, sums.theta}, places, rows_, tape_, w);
     }
     for (int i = 0; i < carried_; ++i) seed(memory_[i], bar.scheme[i]);
-    each_users_joint([&](const tree::Joint& joint) {
-      const int at = joint.reduced_v;
-      seed_state(joint, q_ + joint.reduced_q, end_v_ + at, bar.q + at, bar.v + at);
-    });
-    accelerations_.pull(begin_end_, {sums.theta, inertia, places, gravity}, w);
+    seed_end(bar.q, bar.v);
+    const AccelerationCotangents<S> of_model = {sums.theta, inertia, places, gravity};
+    accelerations_.pull(begin_end_, of_model, w);
+    S* const start_bar = take<S>(w, model_.reduced_nv);
+    for (int i = 0; i < model_.reduced_nv; ++i) start_bar[i] = o;
+    if constexpr (changes_start<Scheme>) {
+      if (projects()) pull_start_change(of_model, start_bar, w);
+    }
     seed_numbers(inertia, places);
     seed_gravity(gravity);
     for (int i = 0; i < model_.reduced_nv; ++i) {
-      bar.q[i] = take_cotangent(dq_[i]);
+      bar.q[i] = take_cotangent(dq_[i]) + start_bar[i];
       bar.v[i] = take_cotangent(v_[i]);
     }
     for (int i = 0; i < carried_; ++i) bar.scheme[i] = take_cotangent(start_memory_[i]);
@@ -194,6 +211,7 @@ class SchemeStepProduct : public TapedStep<S> {
     taped_model_.contacts = contacts_.forces();
     dq_ = still_inputs(nv);
     v_ = inputs(start.v, nv);
+    if constexpr (changes_start<Scheme>) taped_change_ = inputs(start_change_, nv);
     take_inputs_of_signals();
     start_memory_ = inputs(start.memory, carried_);
     accelerations_.begin(model_, choices);
@@ -219,6 +237,7 @@ class SchemeStepProduct : public TapedStep<S> {
     system.taped = &accelerations_;
     system.memory = memory_;
     system.loop_q = phi;
+    system.start_change = taped_change_;
     system.spectral_radius = system_.spectral_radius;
     const R time(segment.time);
     if constexpr (carries_acceleration<Scheme>) {
@@ -227,7 +246,7 @@ class SchemeStepProduct : public TapedStep<S> {
     TapedScheme<Scheme>::template step<R>(system, time, R(h_), q_, end_v_);
     begin_end_ = tape_.edges;
     if (projects()) {
-      project(segment.time + h_);
+      end_step(segment.time, start);
       const UsersState projected = take_projected_end(end.q, end.v);
       record_blocks(segment, projected.q, projected.v);
     } else {
@@ -237,11 +256,55 @@ class SchemeStepProduct : public TapedStep<S> {
   }
 
   /// Projects the state that the scheme has reached once more.
-  void project(S time) {
+  void end_step(S time, const SchemeState<S>& start) {
     S *const q = take<S>(w_, model_.reduced_nq), *const v = take<S>(w_, model_.reduced_nv);
     for (int i = 0; i < model_.reduced_nq; ++i) q[i] = q_[i].value;
     for (int i = 0; i < model_.reduced_nv; ++i) v[i] = end_v_[i].value;
-    projection_.make(time, q, v, step_rows_.phi, w_, &dependence_);
+    projection_.make(time + h_, q, v, step_rows_.phi, w_, &dependence_);
+    if constexpr (changes_start<Scheme>) {
+      rattle_.begin(time, h_, start.q, start.v, start_change_, q, step_rows_.phi, w_);
+      form_start_change();
+    }
+  }
+
+  /// Cotangents of q and v at the end of the scheme, along δ of q ⊕ δ.
+  void seed_end(const S* q_bar, const S* v_bar) {
+    each_users_joint([&](const tree::Joint& joint) {
+      const int at = joint.reduced_v;
+      seed_state(joint, q_ + joint.reduced_q, end_v_ + at, q_bar + at, v_bar + at);
+    });
+  }
+
+  /// Forms what RATTLE solves. No cotangents are on the tape yet, and none are left.
+  void form_start_change() {
+    Workspace<S> w = w_;
+    const int nv = model_.reduced_nv;
+    S *const armature = take<S>(w, model_.nv), *const still = take<S>(w, nv);
+    S gravity[3];
+    for (int i = 0; i < nv; ++i) still[i] = all<S>(0);
+    const auto step = [&](const S* q_bar, S* p_bar, const Workspace<S>& inner) {
+      seed_end(q_bar, still);
+      accelerations_.pull(begin_end_, {nullptr, armature, nullptr, gravity}, inner);
+      for (int i = 0; i < nv; ++i) p_bar[i] = take_cotangent(taped_change_[i]);
+      for (int node = 0; node < tape_.nodes; ++node) tape_.cotangent[node] = all<S>(0);
+    };
+    rattle_.form(step, w);
+  }
+
+  /// Takes cotangents of RATTLE's change of v back to what the tape had before, and adds to those of q at the
+  /// start (reduced nv).
+  void pull_start_change(const AccelerationCotangents<S>& sums, S* start_bar, Workspace<S> w) {
+    const int nv = model_.reduced_nv;
+    S *const p_bar = take<S>(w, nv), *const q_bar = take<S>(w, nv), *const still = take<S>(w, nv);
+    for (int i = 0; i < nv; ++i) {
+      p_bar[i] = take_cotangent(taped_change_[i]);
+      still[i] = all<S>(0);
+    }
+    rattle_.answer(p_bar, q_bar, sums.places, w);
+    seed_end(q_bar, still);
+    accelerations_.pull(begin_end_, sums, w);
+    for (int i = 0; i < nv; ++i) p_bar[i] += take_cotangent(taped_change_[i]);
+    rattle_.pull_start(p_bar, start_bar, {nullptr, sums.armature, sums.theta}, sums.places, w);
   }
 
   /// What the step has found, from the state that it carries on.
@@ -256,14 +319,16 @@ class SchemeStepProduct : public TapedStep<S> {
   const int carried_;
   const S h_;
   constraints::Dependence<S> dependence_;
+  S* const start_change_;  ///< (reduced nv) of v by constraints at the start
   TapedContacts<S, differs> contacts_;
   constraints::RowProduct<S, differs> rows_;
   StepRows<S, differs> step_rows_;
   TapedAccelerations<R> accelerations_;
+  RattleProduct<S, differs> rattle_;
   constraints::ProjectionProduct<S, differs> projection_;
-  int begin_end_ = 0;                                         ///< operations of the scheme
-  R *dq_ = nullptr, *v_ = nullptr, *start_memory_ = nullptr;  ///< inputs
-  R *q_ = nullptr, *end_v_ = nullptr, *memory_ = nullptr;     ///< the end
+  int begin_end_ = 0;  ///< operations of the scheme
+  R *dq_ = nullptr, *v_ = nullptr, *taped_change_ = nullptr, *start_memory_ = nullptr;  ///< inputs
+  R *q_ = nullptr, *end_v_ = nullptr, *memory_ = nullptr;                               ///< the end
 };
 
 }  // namespace pysim::stepping

@@ -35,6 +35,8 @@ struct System {
       nullptr;  ///< dependence of the rows within a step; null to detect it anew
   SignalState<S> signals = {};
   TapedAccelerations<S>* taped = nullptr;  ///< of numbers on a tape
+  S* start_change =
+      nullptr;  ///< of v by constraints at the start, see rattle.hpp: out, on a tape in; or null
 
   /// τ(t, q, v) of the prescribed forces, the controls and the signals' actuators.
   void actuate(S time, const S* q, const S* v, S* tau, Workspace<S> w) const {

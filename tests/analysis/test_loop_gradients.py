@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of star
 SIZES = 10.0 ** np.array([-2.0, -2.5, -3.0, -4.0, -5.0, -6.0])
 SMOOTH = 1e-7
 SCENES = Path(__file__).parents[2] / "scenes"
-SCHEMES = ["convex", "semi_implicit", "rk2", "rk4", "generalized_alpha"]
+SCHEMES = ["convex", "semi_implicit", "rk2", "rk4", "implicit_midpoint", "generalized_alpha"]
 LINK = """
 [[body]]
 name = "{name}"
