@@ -106,9 +106,9 @@ class Constrained : Mechanism {
   void settle() {
     P* const v = zeros(nv_);
     auto w = plain_;
-    const auto found = constraints::project<P>(model_, P{time}, q_, v, phi_, w);
-    if (!(value(found.open) < 1e-10))
-      std::fprintf(stderr, "not closed: %g\n", value(found.open)), std::exit(4);
+    const auto projected = constraints::project<P>(model_, P{time}, q_, v, phi_, w);
+    if (!all(projected.is_closed))
+      std::fprintf(stderr, "not closed: %g\n", value(projected.residual)), std::exit(4);
   }
 
   static constraints::Clock<T> clock(double rate) { return {constant(time), constant(rate)}; }
