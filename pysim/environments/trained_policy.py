@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.library.policy import ENVIRONMENT, network_sizes, read_policy
+from pysim.elements.library.networks.policy import ENVIRONMENT, network_sizes, read_policy
 from pysim.environments.environment import Environment
 from pysim.environments.observed import ACTION_RATE, LAST_ACTION
 from pysim.errors import PysimError, SimulationError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.elements.library.onnx_network import OnnxNetwork
+    from pysim.elements.library.networks.onnx_network import OnnxNetwork
 
 OBSERVATION = "observation of the policy"
 

@@ -22,7 +22,7 @@ import numpy as np
 from pysim.algorithms import passive_forces
 from pysim.analysis.moment_arms import path_slopes
 from pysim.elements.force import SPRING, find_force
-from pysim.elements.library.muscle import Muscle
+from pysim.elements.library.muscles.muscle import Muscle
 from pysim.errors import TrajectoryError, did_you_mean
 from pysim.loops import constraint_jacobian
 from pysim.mechanism.joint_description import TraceCache

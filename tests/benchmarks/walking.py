@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from pysim.elements.library.policy import read_network
+from pysim.elements.library.networks.policy import read_network
 from pysim.environments import Environment
 from tests.benchmarks.report import print_line
 

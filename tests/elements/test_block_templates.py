@@ -10,7 +10,7 @@ import pytest
 
 import pysim
 from pysim.elements.graph import block_templates
-from pysim.elements.library.thelen_muscle import ThelenMuscle
+from pysim.elements.library.muscles.thelen_muscle import ThelenMuscle
 from tests.elements.blocks import constant, scene_of, simulation, table
 
 COUNT = 5

@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import pysim
-from pysim.elements.library.magic_formula_tyre import MagicFormulaTyre
-from pysim.elements.library.tyre_property_file import read_tyre_property_file
+from pysim.elements.library.tyres.magic_formula_tyre import MagicFormulaTyre
+from pysim.elements.library.tyres.tyre_property_file import read_tyre_property_file
 from pysim.errors import PysimError, SceneError
 from tests.elements.blocks import scene_of, simulation, table
 

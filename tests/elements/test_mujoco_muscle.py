@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.elements.library.mujoco_muscle import MujocoMuscle
+from pysim.elements.library.muscles.mujoco_muscle import MujocoMuscle
 from pysim.errors import SceneError
 from tests.elements.blocks import constant, scene_of, simulation, table
 

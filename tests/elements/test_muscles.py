@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.elements.library.degroote_fregly_muscle import (
+from pysim.elements.library.muscles.degroote_fregly_muscle import (
     DeGrooteFreglyMuscle,
     RigidDeGrooteFreglyMuscle,
 )
-from pysim.elements.library.millard_muscle import MillardMuscle, RigidTendonMuscle
-from pysim.elements.library.thelen_muscle import ThelenMuscle
+from pysim.elements.library.muscles.millard_muscle import MillardMuscle, RigidTendonMuscle
+from pysim.elements.library.muscles.thelen_muscle import ThelenMuscle
 from tests.elements.blocks import FIXED, constant, run_at, scene_of, simulation, table
 from tests.elements.reference_cases import FOLDER, Case
 from tests.scene_runs import SCENES

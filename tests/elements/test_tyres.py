@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.elements.library.tyres import BrushTyre, PacejkaTyre
+from pysim.elements.library.tyres.tyre import BrushTyre, PacejkaTyre
 from tests.elements.blocks import scene_of, simulation, table
 from tests.elements.reference_cases import Case
 

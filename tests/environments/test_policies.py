@@ -18,7 +18,7 @@ import pysim
 from pysim import PysimError, SimulationError
 from pysim.cli import main
 from pysim.cli.learn import clipped_text
-from pysim.elements.library.policy import evaluate_network
+from pysim.elements.library.networks.policy import evaluate_network
 from pysim.environments import Environment
 from pysim.environments.trained_policy import with_policy
 from tests.robots import MJCF_ARM

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import strategies as st
 
 import pysim
-from pysim.elements.library.onnx_network import read_onnx
-from pysim.elements.library.policy import read_network
+from pysim.elements.library.networks.onnx_network import read_onnx
+from pysim.elements.library.networks.policy import read_network
 from tests.environments.test_policies import NETWORK, layers
 from tests.fuzz.budget import fuzz, result_or_error
 from tests.fuzz.mutations import changed_bytes

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import pysim
-from pysim.elements.library.millard_muscle import MillardMuscle
+from pysim.elements.library.muscles.millard_muscle import MillardMuscle
 from tests.scene_runs import G, Run, constant
 
 

@@ -9,6 +9,6 @@ from importlib import import_module
 
 @cache
 def load_library() -> None:
-    """Import the modules of this folder, which register their elements."""
-    for module in pkgutil.iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}")
+    """Import the modules of this folder and its folders, which register their elements."""
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        import_module(module.name)

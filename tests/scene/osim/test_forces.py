@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.elements.library.millard_muscle import MillardMuscle, RigidTendonMuscle
-from pysim.elements.library.thelen_muscle import ThelenMuscle
+from pysim.elements.library.muscles.millard_muscle import MillardMuscle, RigidTendonMuscle
+from pysim.elements.library.muscles.thelen_muscle import ThelenMuscle
 from pysim.errors import SceneError
 from pysim.mechanism.compile import compile_tree
 from pysim.scene import read_model

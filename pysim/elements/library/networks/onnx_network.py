@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.library.network_limits import FLOAT, MOST_WEIGHTS, check_units
+from pysim.elements.library.networks.network_limits import FLOAT, MOST_WEIGHTS, check_units
 from pysim.errors import PysimError
 from pysim.files.arrays import read_bytes
 from pysim.tracing.linear import linear

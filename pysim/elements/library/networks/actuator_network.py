@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.elements.block import controller
 from pysim.elements.channels import real, signal
-from pysim.elements.library.policy import NetworkFile
+from pysim.elements.library.networks.policy import NetworkFile
 from pysim.elements.units import check_same_unit
 from pysim.errors import PysimError
 

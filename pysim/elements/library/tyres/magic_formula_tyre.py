@@ -9,8 +9,8 @@ import numpy as np
 
 from pysim.elements.force import force
 from pysim.elements.library.sources import check_choice
-from pysim.elements.library.tyre_property_file import read_tyre_property_file
-from pysim.elements.library.tyres import Tyre
+from pysim.elements.library.tyres.tyre import Tyre
+from pysim.elements.library.tyres.tyre_property_file import read_tyre_property_file
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:

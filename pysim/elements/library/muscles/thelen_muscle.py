@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pysim.elements.force import force
-from pysim.elements.library.muscle import ElasticMuscle
+from pysim.elements.library.muscles.muscle import ElasticMuscle
 from pysim.errors import PysimError
 
 _CUBE = math.exp(3)

@@ -17,7 +17,7 @@ import numpy as np
 
 from pysim.elements.channels import real
 from pysim.elements.force import force
-from pysim.elements.library.muscle import ElasticMuscle, Muscle
+from pysim.elements.library.muscles.muscle import ElasticMuscle, Muscle
 from pysim.tracing.implicit_equation import solve
 
 _BUMPS = (  # b1, b2, b3, b4 of f_l

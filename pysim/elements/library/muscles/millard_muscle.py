@@ -9,8 +9,8 @@ import numpy as np
 
 from pysim.elements.channels import real
 from pysim.elements.force import force
-from pysim.elements.library.bezier_curve import BezierCurve
-from pysim.elements.library.muscle import ElasticMuscle, Muscle
+from pysim.elements.library.muscles.bezier_curve import BezierCurve
+from pysim.elements.library.muscles.muscle import ElasticMuscle, Muscle
 from pysim.errors import PysimError
 from pysim.tracing.implicit_equation import solve
 

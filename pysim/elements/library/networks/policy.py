@@ -10,9 +10,9 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
-from pysim.elements.library.exported_layers import named_layers
-from pysim.elements.library.network_limits import FLOAT, MOST_WEIGHTS, check_units
-from pysim.elements.library.onnx_network import OnnxNetwork, read_onnx
+from pysim.elements.library.networks.exported_layers import named_layers
+from pysim.elements.library.networks.network_limits import FLOAT, MOST_WEIGHTS, check_units
+from pysim.elements.library.networks.onnx_network import OnnxNetwork, read_onnx
 from pysim.errors import PysimError, did_you_mean
 from pysim.files.arrays import read_npz
 from pysim.tracing.linear import linear

@@ -1,0 +1,1 @@
+"""Muscles along paths: activation, fibre and tendon, after Zajac, Thelen, Millard, DeGroote and MuJoCo."""
