@@ -10,8 +10,8 @@ import mujoco
 import numpy as np
 
 from pysim.scene.actuator_commands import followed
+from pysim.scene.attachment import parts_of
 from pysim.scene.mjcf.model import MujocoModel
-from pysim.scene.toml.models import parts_of
 from pysim.scene.toml.reader import read_built
 from pysim.worlds.accelerations import forces_of_actuators
 from pysim.worlds.loading import Scene, compile_scene
