@@ -34,9 +34,11 @@ class FarthestPoints {
     for (int k = 0; k < farthest_points; ++k) reach_[k] = all<S>(-simd::infinity), feature_[k] = all<S>(0);
   }
 
-  void offer(simd::Mask<S> valid, S x, S y, S z, S gap, S feature) {
+  /// Offers the point midway between those of the two facets at (x, y).
+  void offer(simd::Mask<S> valid, S x, S y, S z_A, S z_B, S feature) {
     using Real = typename S::Real;
     if (none(valid)) return;
+    const S z = all<S>(Real(0.5)) * (z_A + z_B), gap = z_B - z_A;
     constexpr double direction[farthest_points][2] = {
         {1, 0.3}, {-0.3, 1}, {-1, -0.3}, {0.3, -1}, {0.7, 1.3}, {-1.3, 0.7}, {-0.7, -1.3}, {1.3, -0.7}};
     for (int k = 0; k < directions_; ++k) {
@@ -104,6 +106,26 @@ void circle_crossings(const Outline<S>& a, const Outline<S>& b, const Offer& off
   }
 }
 
+/// Offers the point of a disc's rim towards the middle of the other facet: the rim's arc within the facet
+/// reaches that far.
+template <class S, class Offer>
+void rim_point(const Outline<S>& disc,
+               const Outline<S>& clipper,
+               simd::Mask<S> where,
+               S end,
+               int feature,
+               const Offer& offer) {
+  const S e = all<S>(1);
+  const Vec3<S> r = clipper.middle() - disc.centre;
+  const Vec3<S> along = {r.x, r.y, disc.rise(r.x, r.y)};
+  const S square = dot(along, along);
+  // a segment crosses the rim, or its ends are within it
+  const auto exists = where & disc.disc & !clipper.line & (square > end * disc.radius * disc.radius);
+  const S share = disc.radius / sqrt(select(exists, square, e));
+  const S x = fma(share, r.x, disc.centre.x), y = fma(share, r.y, disc.centre.y);
+  offer(exists & clipper.contains(x, y, disc.slack(clipper)), x, y, all<S>(typename S::Real(feature)));
+}
+
 /// Offers corners of faces with more than four, and crossings of the boundaries of two facets, at least one
 /// of them a disc or with more corners than four. A disc that has a corner of its four `within` the other
 /// facet needs no other point of its rim there: where one of several corners leaves the facet, as at an edge,
@@ -117,12 +139,11 @@ void bounded_points(const Outline<S>& a,
                     int of_b,
                     FarthestPoints<S>& points) {
   using Real = typename S::Real;
-  const S e = all<S>(1), half = all<S>(Real(0.5));
+  const S e = all<S>(1);
   const S end = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)), last = e - end;
   const int crossings = 18 + of_a + of_b;  // after those of four edges with four, and the nearest points
   const auto offer = [&](simd::Mask<S> valid, S x, S y, S feature) {
-    const S z_A = a.height(x, y), z_B = b.height(x, y);
-    points.offer(valid, x, y, half * (z_A + z_B), z_B - z_A, feature);
+    points.offer(valid, x, y, a.height(x, y), b.height(x, y), feature);
   };
   const auto offer_corners = [&](const Outline<S>& of, const Outline<S>& clipper, S first) {
     for (int k = 0; k < of.most; ++k) {
@@ -160,20 +181,59 @@ void bounded_points(const Outline<S>& a,
       };
   offer_crossings(a, b, simd::everywhere<S>(), crossings + 4);
   offer_crossings(b, a, !(a.many & b.many), crossings + 6);
-  const auto offer_rim =
-      [&](const Outline<S>& of, const Outline<S>& other, simd::Mask<S> where, int feature) {
-        const Vec3<S> r = other.middle() - of.centre;  // its arc within the other facet reaches that far
-        const Vec3<S> along = {r.x, r.y, of.rise(r.x, r.y)};
-        const S square = dot(along, along);
-        // a segment crosses the rim, or its ends are within it
-        const auto exists = where & of.disc & !other.line & (square > end * of.radius * of.radius);
-        const S share = of.radius / sqrt(select(exists, square, e));
-        const S x = fma(share, r.x, of.centre.x), y = fma(share, r.y, of.centre.y);
-        offer(exists & other.contains(x, y, of.slack(other)), x, y, all<S>(Real(feature)));
-      };
-  offer_rim(a, b, !a_within, crossings + 2);
-  offer_rim(b, a, !b_within, crossings + 3);
+  rim_point(a, b, !a_within, end, crossings + 2, offer);
+  rim_point(b, a, !b_within, end, crossings + 3, offer);
   if (any(a.disc & b.disc)) circle_crossings(a, b, offer, crossings);
+}
+
+/// Offers crossings of the edges of two facets of no more than four corners, with features from `first` on.
+template <class S>
+void edge_crossings(
+    const Outline<S>& a, const Outline<S>& b, simd::Mask<S> where, int first, FarthestPoints<S>& points) {
+  using Real = typename S::Real;
+  const S e = all<S>(1);
+  for (int i = 0; i < facet_corners; ++i) {
+    const Vec3<S> f = a.corner[(i + 1) % 4] - a.corner[i];
+    const auto on_a = (i == 0 ? a.flat | a.line : a.flat) & where;
+    if (none(on_a)) break;
+    for (int j = 0; j < facet_corners; ++j) {
+      const auto on_b = j == 0 ? b.flat | b.line : b.flat;
+      if (none(on_a & on_b)) break;
+      const Vec3<S> g = b.corner[(j + 1) % 4] - b.corner[j], r = b.corner[j] - a.corner[i];
+      const S det = f.x * g.y - f.y * g.x;
+      const S lengths = fma(f.x, f.x, f.y * f.y) * fma(g.x, g.x, g.y * g.y);
+      const auto crosses = on_a & on_b & (det * det > all<S>(Real(1e-6)) * lengths);
+      if (none(crosses)) continue;
+      const S inverse = e / select(crosses, det, e);
+      const S s = (r.x * g.y - r.y * g.x) * inverse, u = (r.x * f.y - r.y * f.x) * inverse;
+      const S end = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)), last = e - end;
+      const auto valid = crosses & (s > end) & (s < last) & (u > end) & (u < last);
+      const S x = fma(s, f.x, a.corner[i].x), y = fma(s, f.y, a.corner[i].y);
+      const S feature = all<S>(Real(first + 4 * i + j));
+      points.offer(valid, x, y, fma(s, f.z, a.corner[i].z), fma(u, g.z, b.corner[j].z), feature);
+    }
+  }
+}
+
+/// Writes `most` points: the nearest points of the shapes first, then the farthest ones across the normal;
+/// where there are fewer, their gap at p is infinite.
+template <class S>
+void keep_nearest(const ManifoldPoint<S> (&candidate)[facet_points],
+                  const Vec3<S>& p,
+                  int most,
+                  ManifoldPoint<S>* out) {
+  const S o = all<S>(0);
+  for (int k = 0; k < most; ++k) out[k] = {p, all<S>(simd::infinity), o};
+  for (int k = facet_points - 1; k >= 0; --k) {  // the nearest points first
+    auto left = candidate[k].feature > o;
+    for (int j = 0; j < most; ++j) {
+      const auto here = left & (out[j].feature == o);
+      out[j] = {select(here, candidate[k].p, out[j].p),
+                select(here, candidate[k].gap, out[j].gap),
+                select(here, candidate[k].feature, out[j].feature)};
+      left &= !here;
+    }
+  }
 }
 
 /// Contact points of shapes at a signed distance, the nearest ones among them if `has_nearest`; `most` of
@@ -202,44 +262,21 @@ void facet_manifold(const PlacedShape<S>& A,
   const int of_a = corner_features(*A.shape), of_b = corner_features(*B.shape);
   const auto bounded = a.disc | a.many | b.disc | b.many;
   FarthestPoints<S> points(slack, bounded);
-  const auto offer = [&](simd::Mask<S> valid, S x, S y, S z_A, S z_B, S feature) {
-    points.offer(valid, x, y, half * (z_A + z_B), z_B - z_A, feature);
-  };
   auto a_within = simd::nowhere<S>(), b_within = a_within;
   for (int k = 0; k < facet_corners; ++k) {
     const Vec3<S>& p = F_A.corner[k];
     const auto valid = F_A.distinct[k] & b.contains(p.x, p.y, slack);
     a_within |= valid;
-    offer(valid, p.x, p.y, p.z, b.height(p.x, p.y), e + F_A.feature[k]);
+    points.offer(valid, p.x, p.y, p.z, b.height(p.x, p.y), e + F_A.feature[k]);
   }
   for (int k = 0; k < facet_corners; ++k) {
     const Vec3<S>& p = F_B.corner[k];
     const auto valid = F_B.distinct[k] & a.contains(p.x, p.y, slack);
     b_within |= valid;
-    offer(valid, p.x, p.y, a.height(p.x, p.y), p.z, all<S>(Real(1 + of_a)) + F_B.feature[k]);
+    points.offer(valid, p.x, p.y, a.height(p.x, p.y), p.z, all<S>(Real(1 + of_a)) + F_B.feature[k]);
   }
   if (any(bounded)) bounded_points(a, b, a_within, b_within, of_a, of_b, points);
-  for (int i = 0; i < facet_corners; ++i) {
-    const Vec3<S> f = a.corner[(i + 1) % 4] - a.corner[i];
-    const auto on_a = (i == 0 ? a.flat | a.line : a.flat) & !bounded;
-    if (none(on_a)) break;
-    for (int j = 0; j < facet_corners; ++j) {
-      const auto on_b = j == 0 ? b.flat | b.line : b.flat;
-      if (none(on_a & on_b)) break;
-      const Vec3<S> g = b.corner[(j + 1) % 4] - b.corner[j], r = b.corner[j] - a.corner[i];
-      const S det = f.x * g.y - f.y * g.x;
-      const S lengths = fma(f.x, f.x, f.y * f.y) * fma(g.x, g.x, g.y * g.y);
-      const auto crosses = on_a & on_b & (det * det > all<S>(Real(1e-6)) * lengths);
-      if (none(crosses)) continue;
-      const S inverse = e / select(crosses, det, e);
-      const S s = (r.x * g.y - r.y * g.x) * inverse, u = (r.x * f.y - r.y * f.x) * inverse;
-      const S end = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)), last = e - end;
-      const auto valid = crosses & (s > end) & (s < last) & (u > end) & (u < last);
-      const S x = fma(s, f.x, a.corner[i].x), y = fma(s, f.y, a.corner[i].y);
-      const S feature = all<S>(Real(1 + of_a + of_b + 4 * i + j));
-      offer(valid, x, y, fma(s, f.z, a.corner[i].z), fma(u, g.z, b.corner[j].z), feature);
-    }
-  }
+  edge_crossings(a, b, !bounded, 1 + of_a + of_b, points);
   ManifoldPoint<S> candidate[facet_points];
   const S least = points.write(X, candidate);
   // Of many corners, those that are left out are somewhat deeper where a body leans under its load: it has to
@@ -252,17 +289,7 @@ void facet_manifold(const PlacedShape<S>& A,
     for (int k = 0; k < facet_points; ++k) out[k] = candidate[k];
     return;
   }
-  for (int k = 0; k < most; ++k) out[k] = {X.p, all<S>(simd::infinity), o};
-  for (int k = facet_points - 1; k >= 0; --k) {  // the nearest points first
-    auto left = candidate[k].feature > o;
-    for (int j = 0; j < most; ++j) {
-      const auto here = left & (out[j].feature == o);
-      out[j] = {select(here, candidate[k].p, out[j].p),
-                select(here, candidate[k].gap, out[j].gap),
-                select(here, candidate[k].feature, out[j].feature)};
-      left &= !here;
-    }
-  }
+  keep_nearest(candidate, X.p, most, out);
 }
 
 }  // namespace pysim::collision

@@ -123,88 +123,125 @@ class NormalIteration {
   Vec3<S> residual_[2] = {}, value_[2] = {};
 };
 
+/// Nearest points of the cores of two shapes, or the direction in which they overlap least.
+template <class S>
+class CoreDistance {
+ public:
+  CoreDistance(const PlacedShape<S>& A, const PlacedShape<S>& B)
+      : A_(A),
+        B_(B),
+        is_curved_(is_curved(A.shape->kind) || is_curved(B.shape->kind)),
+        between_(B.X.p - A.X.p),
+        span_(sqrt(dot(between_, between_))),
+        centres_(direction(between_, span_)),
+        search_(A, B, all<S>(1), centres_) {}
+
+  /// Signed distance; or a lower bound of it that is `reach` or more.
+  const Distance<S>& find(S reach) {
+    const S o = all<S>(0), e = all<S>(1);
+    const S first_accuracy = all<S>(is_curved_ && sizeof(Real) == 8 ? Real(1e-10) : fine<Real>);
+    search_.run(simd::everywhere<S>(), first_accuracy, max(reach, o));
+    // What both extend along the line of centres is a length of the two. Simplices find a distance that is
+    // small beside the curvature of the surfaces slowly.
+    size_ = max(span_ - core_gap(A_, B_, centres_), all<S>(Real(1e-9)));
+    margin_ = all<S>(Real(is_curved_ ? 0.15 : 0.005)) * size_;
+    const S length = sqrt(dot(search_.v, search_.v));
+    const auto apart = search_.apart & (length > margin_);
+    const auto usable =
+        search_.apart & (length > all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)) * size_);
+    nearest_.n = (-e / simd::select(usable, length, e)) * search_.v;
+    nearest_.d = length;
+    nearest_.p_A = search_.point_a();
+    nearest_.p_B = search_.point_b();
+    refinable_ = apart & (length < reach);
+    search_.keep(refinable_, witness_);
+    if (any(!apart)) search_normals(!apart, usable);
+    if (any(refinable_)) refine(A_, B_, witness_, refinable_, size_, nearest_);
+    return nearest_;
+  }
+
+ private:
+  using Real = typename S::Real;
+
+  static Vec3<S> direction(const Vec3<S>& between, S span) {
+    const S o = all<S>(0), e = all<S>(1);
+    const auto distinct = span > all<S>(Real(1e-12));
+    return select(distinct, (e / simd::select(distinct, span, e)) * between, Vec3<S>{o, o, e});
+  }
+
+  /// The normal of cores that overlap or nearly do, from that of the simplices where it is `usable`; where
+  /// they overlap, from another one once more.
+  void search_normals(simd::Mask<S> active, simd::Mask<S> usable) {
+    if (any(active & !usable)) {
+      nearest_.n = select(usable, nearest_.n, overlap_normal(A_, B_, centres_, active & !usable));
+    }
+    nearest_.d = simd::select(active, all<S>(-simd::infinity), nearest_.d);
+    improve(active, nearest_.n);
+    const auto overlaps = active & (nearest_.d < all<S>(0));
+    if (none(overlaps)) return;
+    Vec3<S> n = nearest_.n;
+    S most = nearest_.d + all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4)) * size_;
+    const S before = most;
+    offer_normal(A_, B_, face_normal(A_, nearest_.n), overlaps, n, most);
+    offer_normal(A_, B_, -face_normal(B_, -nearest_.n), overlaps, n, most);
+    const auto deep = overlaps & (nearest_.d < all<S>(Real(-0.005)) * size_);
+    if (any(deep)) {
+      offer_axes(A_, B_, deep, n, most);
+      offer_edges(A_, B_, deep, n, most);
+    }
+    const auto again = overlaps & (most > before);
+    if (any(again)) improve(again, n);
+  }
+
+  /// Moves B along n until the cores are apart by the margin, and takes the normal of the moved cores for n
+  /// until it stays.
+  void improve(simd::Mask<S> active, Vec3<S> n) {
+    constexpr int mixed_rounds = 8, most_rounds = 24;
+    const S e = all<S>(1), still = all<S>(sizeof(Real) == 8 ? Real(1e-12) : Real(1e-8));
+    S accuracy = all<S>(is_curved_ ? coarse<Real> : fine<Real>);
+    NormalIteration<S> iteration;
+    for (int round = 0; round < most_rounds; ++round) {
+      const S shift = margin_ - min(core_gap(A_, B_, n), margin_);
+      search_.move(shift * n, n);
+      search_.run(active, accuracy, all<S>(simd::infinity));
+      const S square = dot(search_.v, search_.v);
+      const auto valid = active & search_.apart & (square > all<S>(0));
+      const S length = sqrt(simd::select(valid, square, e));
+      const Vec3<S> value = select(valid, (-e / length) * search_.v, n), turn = value - n;
+      const S gap = core_gap(A_, B_, value);
+      const auto better = valid & (gap > nearest_.d);
+      nearest_.n = select(better, value, nearest_.n);
+      nearest_.d = simd::select(better, gap, nearest_.d);
+      nearest_.p_A = select(better, search_.point_a(), nearest_.p_A);
+      nearest_.p_B = select(better, search_.point_b(), nearest_.p_B);
+      search_.keep(better, witness_);
+      refinable_ |= better;
+      active = valid & (dot(turn, turn) > still);
+      if (none(active)) return;
+      accuracy = max(min(all<S>(Real(1e-6)) * dot(turn, turn), accuracy), all<S>(fine<Real>));
+      n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
+    }
+  }
+
+  const PlacedShape<S>&A_, &B_;
+  const bool is_curved_;
+  const Vec3<S> between_;
+  const S span_;
+  const Vec3<S> centres_;  ///< direction from one to the other
+  CoreSearch<S> search_;
+  S size_ = all<S>(0), margin_ = all<S>(0);  ///< [m]
+  Distance<S> nearest_;
+  Witness<S> witness_ = {};
+  simd::Mask<S> refinable_ = simd::nowhere<S>();  ///< where the witness is that of the nearest points
+};
+
 /// Signed distance; or a lower bound of it that is `reach` or more.
 template <class S>
 Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
-  using Real = typename S::Real;
-  constexpr int mixed_rounds = 8, most_rounds = 24;
-  const S o = all<S>(0), e = all<S>(1), inf = all<S>(simd::infinity);
   const S r_A = core_radius(A), r_B = core_radius(B);
-  const Vec3<S> between = B.X.p - A.X.p;
-  const S span = sqrt(dot(between, between));
-  const auto distinct = span > all<S>(Real(1e-12));
-  const Vec3<S> centres = select(distinct, (e / simd::select(distinct, span, e)) * between, Vec3<S>{o, o, e});
-  const bool curved = is_curved(A.shape->kind) || is_curved(B.shape->kind);
-  CoreSearch<S> search(A, B, e, centres);
-  const S first_accuracy = all<S>(curved && sizeof(Real) == 8 ? Real(1e-10) : fine<Real>);
-  search.run(simd::everywhere<S>(), first_accuracy, max(reach + r_A + r_B, o));
-  // What both extend along the line of centres is a length of the two. Simplices find a distance that is
-  // small beside the curvature of the surfaces slowly.
-  const S size = max(span - core_gap(A, B, centres), all<S>(Real(1e-9)));
-  const S margin = all<S>(Real(curved ? 0.15 : 0.005)) * size;
-  S length = sqrt(dot(search.v, search.v));
-  const auto apart = search.apart & (length > margin);
-  const auto usable = search.apart & (length > all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)) * size);
-  Distance<S> nearest;
-  nearest.n = (-e / simd::select(usable, length, e)) * search.v;
-  nearest.d = length;
-  nearest.p_A = search.point_a();
-  nearest.p_B = search.point_b();
-  const Vec3<S> zero = spatial::zero3<S>();
-  Witness<S> witness = {{zero, zero, zero}, {zero, zero, zero}, {o, o, o}};
-  auto refinable = apart & (length < reach + r_A + r_B);
-  search.keep(refinable, witness);
-  const auto active = !apart;
-  if (any(active)) {
-    if (any(active & !usable)) {
-      nearest.n = select(usable, nearest.n, overlap_normal(A, B, centres, active & !usable));
-    }
-    nearest.d = simd::select(apart, nearest.d, -inf);
-    const auto improve = [&](simd::Mask<S> active, Vec3<S> n) {
-      const S still = all<S>(sizeof(Real) == 8 ? Real(1e-12) : Real(1e-8));
-      S accuracy = all<S>(curved ? coarse<Real> : fine<Real>);
-      NormalIteration<S> iteration;
-      for (int round = 0; round < most_rounds; ++round) {
-        const S shift = margin - min(core_gap(A, B, n), margin);
-        search.move(shift * n, n);
-        search.run(active, accuracy, inf);
-        const S square = dot(search.v, search.v);
-        const auto valid = active & search.apart & (square > o);
-        length = sqrt(simd::select(valid, square, e));
-        const Vec3<S> value = select(valid, (-e / length) * search.v, n), turn = value - n;
-        const S gap = core_gap(A, B, value);
-        const auto better = valid & (gap > nearest.d);
-        nearest.n = select(better, value, nearest.n);
-        nearest.d = simd::select(better, gap, nearest.d);
-        nearest.p_A = select(better, search.point_a(), nearest.p_A);
-        nearest.p_B = select(better, search.point_b(), nearest.p_B);
-        search.keep(better, witness);
-        refinable |= better;
-        active = valid & (dot(turn, turn) > still);
-        if (none(active)) return;
-        accuracy = max(min(all<S>(Real(1e-6)) * dot(turn, turn), accuracy), all<S>(fine<Real>));
-        n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
-      }
-    };
-    improve(active, nearest.n);
-    const auto overlaps = active & (nearest.d < o);
-    if (any(overlaps)) {
-      Vec3<S> n = nearest.n;
-      S most = nearest.d + all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4)) * size;
-      const S before = most;
-      offer_normal(A, B, face_normal(A, nearest.n), overlaps, n, most);
-      offer_normal(A, B, -face_normal(B, -nearest.n), overlaps, n, most);
-      const auto deep = overlaps & (nearest.d < all<S>(Real(-0.005)) * size);
-      if (any(deep)) {
-        offer_axes(A, B, deep, n, most);
-        offer_edges(A, B, deep, n, most);
-      }
-      const auto again = overlaps & (most > before);
-      if (any(again)) improve(again, n);
-    }
-  }
-  if (any(refinable)) refine(A, B, witness, refinable, size, nearest);
-  const S half = all<S>(Real(0.5));  // the common point is midway, and each one is on its surface along n
+  Distance<S> nearest = CoreDistance<S>(A, B).find(reach + r_A + r_B);
+  const S half = all<S>(typename S::Real(0.5));
+  // the common point is midway, and each one is on its surface along n
   const Vec3<S> middle = half * (nearest.p_A + nearest.p_B);
   const S off = dot(nearest.n, nearest.p_B - middle) - half * nearest.d;
   const Vec3<S> p = fma(off, nearest.n, middle);
