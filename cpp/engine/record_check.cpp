@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "stepping/adaptive.hpp"
+#include "stepping/adaptive_state.hpp"
 
 namespace pysim::engine {
 

@@ -16,7 +16,7 @@
 #include "engine/varied_readings.hpp"
 #include "engine/watched_steps.hpp"
 #include "engine/world_numbers.hpp"
-#include "stepping/adaptive.hpp"
+#include "stepping/adaptive_state.hpp"
 
 namespace pysim::engine {
 
