@@ -312,8 +312,8 @@ void FiledScene::begin(Worlds<double>& worlds,
                        int world,
                        const double* inputs,
                        bool parameters_differ) const {
-  const Selection one = {&world, 1};
-  worlds.load(reinterpret_cast<const char*>(file_.start.data()), file_.start.size(), one);
+  const Selection selection = {&world, 1};
+  worlds.load(reinterpret_cast<const char*>(file_.start.data()), file_.start.size(), selection);
   if ((inputs == nullptr && !parameters_differ) || model_->signals() == nullptr) return;
   const auto& parts = worlds.parts();
   const auto& n = parts.sizes;

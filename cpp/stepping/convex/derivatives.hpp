@@ -224,7 +224,7 @@ class ConvexStepDerivatives {
 
   /// Adds A times the derivative of coordinate i of v*, but for what follows from v* before velocity terms.
   void add_drift(int i) {
-    const Workspace<S> kept = w_;
+    const Workspace<S> mark = w_;
     S* const row = zeros(columns_);
     const S o = all<S>(0);
     chain_.add(of_.free_[i], all<S>(1), row);
@@ -236,7 +236,7 @@ class ConvexStepDerivatives {
       S* const to = drift_ + k * columns_;
       for (int c = begin; c < end; ++c) to[c] = fma(share, row[c], to[c]);
     }
-    w_ = kept;
+    w_ = mark;
   }
 
   /// Adds A v̇*, and derivatives of shifts.
@@ -417,17 +417,17 @@ class ConvexStepDerivatives {
   }
 
   void add_radius(int n) {
-    const Workspace<S> kept = w_;
+    const Workspace<S> mark = w_;
     const ContactRows<S> row = begin_row(radius_ + n * columns_, false);
     has_room_ &= contact_.add_radius(n, of_.renewal_.worlds, *of_.start_, row, w_);
     end_row(row, first_);
-    w_ = kept;
+    w_ = mark;
   }
 
   /// Deflections that contacts leave.
   void add_memory(S* to) {
     const auto row_of = [&](int column, int i) { return to + (column + i - at_.points) * columns_; };
-    const Workspace<S> kept = w_;
+    const Workspace<S> mark = w_;
     for (int n = 0; n < contact_.count(); ++n) {
       const int turning = contact_.turning_number(n);
       for (const bool turns : {false, true}) {
@@ -437,7 +437,7 @@ class ConvexStepDerivatives {
           const ContactRows<S> row = begin_row(row_of(column, i), radius_ != nullptr);
           has_room_ &= contact_.add_memory(n, i, turns, *of_.start_, row, w_);
           end_row(row, chain_.of(Chain::v1));
-          w_ = kept;
+          w_ = mark;
         }
       }
     }
