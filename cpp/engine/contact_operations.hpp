@@ -24,7 +24,7 @@ struct AdvanceConvexWorlds {
   static void advance(States<S> at, const contact::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const WorldBatch<typename S::Real>&>(at.batch);
     const auto& call = batch.call;
-    const auto& own = batch.contacts;
+    const auto& settings = batch.contacts;
     const PackOfWorlds<S> pack(call, at.first);
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
     const contact::ContactMemory places = contact::memory_of(contacts, at.model.nv);
@@ -47,14 +47,14 @@ struct AdvanceConvexWorlds {
     contact::PairSchedule<S> schedule =
         begin;  // no other function has its address, so it may be in registers
     contact::Solution<S> solution = {};
-    if (own.solutions != nullptr) solution = take_solution(at.model.nv, system.workspace);
+    if (settings.solutions != nullptr) solution = take_solution(at.model.nv, system.workspace);
     const stepping::ConvexRun<S> run = {contacts,
-                                        own.passes,
-                                        own.tolerance,
+                                        settings.passes,
+                                        settings.tolerance,
                                         schedule,
-                                        own.work,
-                                        own.log,
-                                        own.solutions == nullptr ? nullptr : &solution};
+                                        settings.work,
+                                        settings.log,
+                                        settings.solutions == nullptr ? nullptr : &solution};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
       loop.run(DueBlocks<S>{system, lanes, system.workspace},
@@ -62,8 +62,9 @@ struct AdvanceConvexWorlds {
                ContactRows<S>{{call, at.first, lanes}, batch, state});
     };
     if constexpr (sizeof(typename S::Real) == 8) {  // worlds in single precision have fixed steps alone
-      if (own.accuracy > 0) {
-        advance(stepping::ControlledConvexSteps<S>(system, run, own.accuracy, own.least_step, state, trial));
+      if (settings.accuracy > 0) {
+        advance(stepping::ControlledConvexSteps<S>(
+            system, run, settings.accuracy, settings.least_step, state, trial));
       } else {
         advance(stepping::ConvexSteps<S>(system, run, state, trial));
       }
@@ -71,7 +72,7 @@ struct AdvanceConvexWorlds {
       advance(stepping::ConvexSteps<S>(system, run, state, trial));
     }
     pack.save_all(lanes, call.worlds);
-    if (own.solutions != nullptr) save_solution(solution, at.model.nv, pack, state, own.solutions);
+    if (settings.solutions != nullptr) save_solution(solution, at.model.nv, pack, state, settings.solutions);
     save_contacts(batch, at.first, pack, state, system.workspace, steps_before);
     save_schedule(batch, at.first, pack, schedule);
   }

@@ -82,7 +82,7 @@ ConstrainedStep<S> constrained_step(const FixedScheme<S>& scheme,
     const int nq = inner.model.reduced_nq, nv = inner.model.reduced_nv;
     System<S> again = begun;
     again.workspace = outer.workspace;
-    const auto found = inner.copy_dependence(again.workspace);
+    const auto dependence = inner.copy_dependence(again.workspace);
     S *const q1 = take<S>(again.workspace, nq), *const v1 = take<S>(again.workspace, nv);
     simd::copy_each<S>(q, nq, q1);
     simd::copy_each<S>(v, nv, v1);
@@ -93,7 +93,7 @@ ConstrainedStep<S> constrained_step(const FixedScheme<S>& scheme,
     simd::copy_where<S>(passed, v1, nv, next_v);
     inner.keep_loop_q(passed, again.loop_q);
     inner.keep_signals(passed, again);
-    inner.keep_dependence(!passed, found);
+    inner.keep_dependence(!passed, dependence);
     if (inner.memory != nullptr) SolverState<S>{inner.memory, nv}.restart(passed);
     made.closed |= passed;
     made.in_parts = passed;
@@ -131,8 +131,8 @@ class SchemeSteps {
   /// constraints.
   simd::Mask<S> make(simd::Mask<S> wanted, S time, S h) {
     const int nq = system_.model.reduced_nq, nv = system_.model.reduced_nv;
-    const bool whole = all(wanted);
-    bool same = whole;
+    const bool all_wanted = all(wanted);
+    bool same = all_wanted;
     if (scheme_.carries_acceleration) {
       const auto jumped = jumped_ & wanted;
       same = same && none(jumped);
@@ -142,7 +142,7 @@ class SchemeSteps {
       jumped_ = jumped_ & !wanted;
     }
     begin_trial(same);
-    auto good = wanted & attempt(whole ? nullptr : &wanted, time, h);
+    auto good = wanted & attempt(all_wanted ? nullptr : &wanted, time, h);
     good &= finite(system_.model, static_cast<const S*>(next_q_), static_cast<const S*>(next_v_));
     if (system_.states() > 0) good &= finite_states(inner_);
     keep_solver_state(system_, inner_, wanted, good);

@@ -64,8 +64,8 @@ class PushingPoints {
         h_(h),
         point_(take<Point>(w, contacts.points)) {}
 
-  /// Lists the points that push in some pass, where `twists` are those of the bodies and `made` passes count.
-  void begin(const BodyTwists<S>& twists, const BodyCotangents<S>& sums, int made) {
+  /// Lists the points that push in the first `passes`, where `twists` are those of the bodies.
+  void begin(const BodyTwists<S>& twists, const BodyCotangents<S>& sums, int passes) {
     twists_ = twists;
     sums_ = sums;
     count_ = 0;
@@ -82,7 +82,7 @@ class PushingPoints {
         P.pushes = false;
         P.impulse = constraints::no_impulse<S>();
         auto pushes = P.lagged > all<S>(0);
-        for (int pass = 0; pass < made; ++pass) {
+        for (int pass = 0; pass < passes; ++pass) {
           const S x = fnma(h_, dot(P.at.n, velocity(T, twists_.now[pass], true)), P.at.x);
           pushes |= x > all<S>(0);
         }
