@@ -3,82 +3,11 @@
 // kernels, which call functions of numbers by their qualified names
 #include "constraints/projection_product.hpp"
 #include "constraints/row_product.hpp"
+#include "fitted_loops.hpp"
 #include "stepping/acceleration_product.hpp"
-#include "stepping/taped_step.hpp"
-
-namespace pysim::constraints {
-
-/// Fits φ by more rounds than its value needs: slopes come nearer to its own by the factor |e| in each.
-template <>
-void fit_coordinates(const ModelOf<adjoints::T>& closure,
-                     int k,
-                     const Pose<adjoints::T>& X_AB,
-                     adjoints::T* phi,
-                     Motion<adjoints::T>* columns,
-                     LoopFit<adjoints::T>& f) {
-  constexpr int rounds = 20;
-  const Joint& joint = closure.joint[k];
-  if (joint.shape == tree::Shape::revolute) return fit_hinge(closure, k, X_AB, f);
-  if (joint.shape == tree::Shape::helical) count_turns(closure, k, X_AB, phi);
-  for (int n = 0; n <= rounds; ++n) {
-    const adjoints::T* const from = phi;
-    fit(closure, k, X_AB, from, columns, f);
-    if (n == rounds) break;
-    adjoints::T step[6], next[7];
-    fit_step(f, step);
-    dynamics::retract<adjoints::T>(joint.block, joint.blocks, from + joint.q, step, next);
-    for (int i = 0; i < joint.nq; ++i) phi[joint.q + i] = next[i];
-  }
-}
-
-}  // namespace pysim::constraints
+#include "taped_model.hpp"
 
 namespace pysim::adjoints {
-
-using R = simd::Reverse<P, true>;
-
-/// Numbers of the model on a tape, to which adjoints add.
-class TapedModel {
- public:
-  TapedModel(const tree::ModelView<P>& model, const tree::VariedNumbers& varied, tree::Workspace<P>& w)
-      : tape(tree::take_tape<P>(w)),
-        varied_(varied),
-        number_(tree::take<R>(w, varied.count)),
-        numbers_(varied_, tape, number_),
-        view(tree::ModelCopy<R, P, stepping::TapedNumbers<P>>(w, numbers_).of(model)),
-        places_(tree::take<Vec3<P>>(w, model.bodies)) {
-    for (int b = 0; b < model.bodies; ++b) places_[b] = spatial::zero3<P>();
-  }
-
-  simd::Tape<P> tape;
-
-  /// To which cotangents of joints' places in their parents are added.
-  Vec3<P>* places() const { return places_; }
-
-  /// Adds the cotangents of the numbers times their directions; those of armatures beside, null for none.
-  void pull(const P* armature, const std::vector<double>& along, Comparison& to) const {
-    for (int i = 0; armature != nullptr && i < view.nv; ++i) tree::seed(view.armature[i], armature[i]);
-    for (int b = 0; b < view.bodies; ++b) {
-      const auto* const place = view.constants[b].placement + 9;
-      tree::seed(place[0], places_[b].x), tree::seed(place[1], places_[b].y),
-          tree::seed(place[2], places_[b].z);
-    }
-    for (int n = 0; n < varied_.count; ++n) {
-      to.adjoint(value(tree::take_cotangent(number_[n])), along[static_cast<std::size_t>(n)]);
-    }
-  }
-
- private:
-  const tree::VariedNumbers varied_;
-  R* const number_;
-  stepping::TapedNumbers<P> numbers_;
-
- public:
-  const tree::ModelView<R> view;
-
- private:
-  Vec3<P>* const places_;
-};
 
 class Constrained : Mechanism {
  public:

@@ -234,7 +234,7 @@ class Mechanism {
   tree::Workspace<D> dual_;
   Constants constants_;
   Directions directions_;
-  const tree::ModelView<P> model_;
+  tree::ModelView<P> model_;
   tree::ModelView<T> dual_model_;
   P* q_ = nullptr;
   T* q_dual_ = nullptr;

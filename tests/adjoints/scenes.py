@@ -160,7 +160,13 @@ def pairs() -> str:
     return text + simulation("convex")
 
 
-def walker(*, integrator: str = "convex", mimics: bool = False, closes: bool = False) -> str:
+def walker(
+    *,
+    integrator: str = "convex",
+    height: float = 0.479,
+    mimics: bool = False,
+    closes: bool = False,
+) -> str:
     """Return a trunk on two legs with servos, springs, dry friction and stops.
 
     One knee mimics the other one, or a loop couples the shanks.
@@ -172,7 +178,7 @@ def walker(*, integrator: str = "convex", mimics: bool = False, closes: bool = F
         name="base",
         type="free",
         child="trunk",
-        start={"xyz": [0, 0, 0.49], "v": [0.3, 0.1, -0.2, 0.5, 2.0, 0.8]},
+        start={"xyz": [0, 0, height], "v": [0.3, 0.1, -0.2, 0.5, 2.0, 0.8]},
     )
     limits = {"lower": -0.29, "upper": 0.8, "stiffness": 500.0, "damping": 5.0}
     for side, y in (("left", 0.1), ("right", -0.1)):
@@ -244,3 +250,18 @@ def walker_that_mimics() -> str:
 def walker_with_loop() -> str:
     """Return the walker with a loop."""
     return walker(closes=True)
+
+
+def walker_by_rk4() -> str:
+    """Return the walker on smooth contacts."""
+    return walker(integrator="rk4")
+
+
+def walker_by_alpha() -> str:
+    """Return the walker in the air, by generalised α."""
+    return walker(integrator="generalized_alpha", height=0.6)
+
+
+def walker_by_midpoint() -> str:
+    """Return the walker in the air, by the implicit midpoint rule."""
+    return walker(integrator="implicit_midpoint", height=0.6)

@@ -14,7 +14,7 @@ import pytest
 import pysim
 from pysim.simulation.engine_file import engine_file
 from tests.adjoints import scenes
-from tests.built_engine import linked
+from tests.built_engine import ROOT, linked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,10 +50,48 @@ CONSTRAINTS = dict.fromkeys(
     ("rows of constraints", "projection onto constraints", "accelerations of mechanisms"), ROUNDING
 )
 
-STEP = {"convex step": 1e-11}  # impulses have converged to 1e-13 of the largest one
-COUPLED = {
-    "convex step": 1e-8
-}  # those between bodies, whose equations are iterated, to fewer digits
+# Impulses have converged to 1e-13 of the largest one; those between bodies, whose equations are iterated, to fewer
+# digits.
+STEP, COUPLED = {"convex step": 1e-11}, {"convex step": 1e-8}
+ROUNDS = dict.fromkeys(
+    ("velocity terms in rows of joint space", "velocity terms by recursion"), 1e-12
+)
+EXPLICIT = dict.fromkeys(("semi-implicit step", "step by rk2", "step by rk4"), 1e-13)
+ALPHA, MIDPOINT = {"step of generalised α": 1e-11}, {"step by the implicit midpoint": 1e-13}
+
+# Every adjoint of the engine, by its file in cpp, and what compares it: by itself, or as a part of steps.
+ADJOINTS = {
+    "collision/separation_product": COUPLED,
+    "constraints/contact_law_product": LAWS,
+    "constraints/coordinate_law_product": LAWS,
+    "constraints/projection_product": CONSTRAINTS,
+    "constraints/row_product": CONSTRAINTS,
+    "dynamics/retract_product": RECURSIONS,
+    "dynamics/rnea_product": RECURSIONS,
+    "dynamics/step_matrix_product": RECURSIONS,
+    "stepping/acceleration_product": CONSTRAINTS,
+    "stepping/convex/contact_geometry_product": STEP,
+    "stepping/convex/contact_product": STEP,
+    "stepping/convex/product": STEP,
+    "stepping/convex/rows_product": STEP,
+    "stepping/scheme_product": EXPLICIT,
+    "stepping/velocity_terms_product": ROUNDS,
+}
+# C −= Aᵀ B is no adjoint. Readings, and forces of loops at the start of RATTLE, are compared with differences alone, by
+# tests of gradients in tests/analysis.
+OTHERS = {
+    "constraints/dense_product",
+    "engine/reading_product",
+    "stepping/rattle_product",
+}
+
+
+def test_every_adjoint_of_the_engine_is_compared() -> None:
+    cpp = ROOT / "cpp"
+    products = {
+        path.relative_to(cpp).with_suffix("").as_posix() for path in cpp.glob("**/*product.hpp")
+    }
+    assert products == ADJOINTS.keys() | OTHERS
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +124,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         pytest.param("steps", scenes.walker, STEP, id="step of a walker"),
         pytest.param("steps", scenes.walker_that_mimics, STEP, id="step with a mimic joint"),
         pytest.param("steps", scenes.walker_with_loop, STEP, id="step with a loop"),
+        pytest.param("velocity_terms", scenes.branched_tree, ROUNDS, id="velocity terms"),
+        pytest.param("schemes", scenes.loops, EXPLICIT, id="explicit step with loops"),
+        pytest.param("schemes", scenes.coupled, EXPLICIT, id="explicit step with couplings"),
+        pytest.param("schemes", scenes.four_bar, EXPLICIT, id="explicit step in a plane"),
+        pytest.param("schemes", scenes.walker_by_rk4, EXPLICIT, id="step of smooth contacts"),
+        pytest.param("schemes", scenes.walker_by_alpha, ALPHA, id="step of generalised α"),
+        pytest.param("schemes", scenes.walker_by_midpoint, MIDPOINT, id="step by the midpoint"),
     ],
 )
 def test_adjoints_are_those_of_dual_numbers_over_the_same_text(
