@@ -28,11 +28,16 @@ class PulledSchemeSteps {
       : varied_(batch.varied),
         model_(model),
         carried_(batch.carried),
-        start_{lanes.q, lanes.v, pack.load(batch.call.worlds.scheme, carried_, w), lanes.loop_q},
+        start_{lanes.q,
+               lanes.v,
+               pack.load(batch.call.worlds.scheme, carried_, w),
+               lanes.loop_q,
+               pack.load(batch.call.worlds.pivots, batch.call.worlds.sizes.pivots, w)},
         end_{take<S>(w, model.reduced_nq),
              take<S>(w, model.reduced_nv),
              take<S>(w, carried_),
-             take<S>(w, model.loop_nq())},
+             take<S>(w, model.loop_nq()),
+             take<S>(w, batch.call.worlds.sizes.pivots)},
         held_{model, *batch.actuation, w, lanes.loop_q} {
     bool jumped[S::width];
     for (int k = 0; k < S::width; ++k) jumped[k] = batch.call.worlds.jumped[pack.world(k)] != 0;

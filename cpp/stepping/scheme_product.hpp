@@ -52,10 +52,11 @@ constexpr bool changes_start = false;
 template <class Base>
 inline constexpr bool changes_start<Halving<Rattle<Base>>> = true;
 
-/// State of worlds under a scheme; `memory` is what the scheme carries, null for none.
+/// State of worlds under a scheme; `memory` is what the scheme carries, null for none, and `pivots` are those
+/// of constraint rows.
 template <class S>
 struct SchemeState {
-  S *q, *v, *memory, *loop_q;
+  S *q, *v, *memory, *loop_q, *pivots;
 
   /// copy(from, count, to) of every part to that of another state; a scheme carries so many numbers.
   template <class Copy>
@@ -64,6 +65,7 @@ struct SchemeState {
     copy(static_cast<const S*>(v), model.reduced_nv, to.v);
     copy(static_cast<const S*>(memory), carried, to.memory);
     copy(static_cast<const S*>(loop_q), model.loop_nq(), to.loop_q);
+    copy(static_cast<const S*>(pivots), constraints::Dependence<S>::carried(model.rows), to.pivots);
   }
 };
 
@@ -73,7 +75,8 @@ struct MadeStep {
   simd::Mask<S> good, begun;
 };
 
-/// Makes a step from `start` in `end`, a copy of it, in worlds whose forces have `jumped` before it.
+/// Makes a step from `start` in `end`, a copy of it, in worlds whose forces have `jumped` before it. `system`
+/// has room for the dependence of rows.
 template <class Scheme, class S>
 MadeStep<S> make_step(const System<S>& system,
                       simd::Mask<S> jumped,
@@ -86,6 +89,7 @@ MadeStep<S> make_step(const System<S>& system,
   System<S> inner = system;
   inner.memory = end.memory;
   inner.loop_q = end.loop_q;
+  if (system.model.rows > 0) inner.dependence->load(start.pivots);
   const SolverState<S> memory = {end.memory, system.model.reduced_nv};
   S rejected = all<S>(0);
   if constexpr (TapedScheme<Scheme>::is_implicit) {
@@ -95,6 +99,7 @@ MadeStep<S> make_step(const System<S>& system,
     made.begun = !(memory.step() == length);
   }
   const auto step = constrained_step(fixed_scheme<Scheme, S>(), inner, q, v, phi, time, h, end.q, end.v);
+  if (system.model.rows > 0) inner.dependence->store(end.pivots);
   made.good = step.closed & !step.in_parts;
   if constexpr (TapedScheme<Scheme>::is_implicit) made.good &= memory.rejected() == rejected;
   made.good &= finite(system.model, static_cast<const S*>(end.q), static_cast<const S*>(end.v));
