@@ -61,7 +61,6 @@ ALPHA, MIDPOINT = {"step of generalised α": 1e-11}, {"step by the implicit midp
 
 # Every adjoint of the engine, by its file in cpp, and what compares it: by itself, or as a part of steps.
 ADJOINTS = {
-    "collision/separation_product": COUPLED,
     "constraints/contact_law_product": LAWS,
     "constraints/coordinate_law_product": LAWS,
     "constraints/projection_product": CONSTRAINTS,
@@ -77,9 +76,10 @@ ADJOINTS = {
     "stepping/scheme_product": EXPLICIT,
     "stepping/velocity_terms_product": ROUNDS,
 }
-# C −= Aᵀ B is no adjoint. Readings, and forces of loops at the start of RATTLE, are compared with differences alone, by
-# tests of gradients in tests/analysis.
+# C −= Aᵀ B is no adjoint. Distances by support points, readings, and forces of loops at the start of RATTLE are
+# compared with differences alone, by tests of gradients in tests/analysis.
 OTHERS = {
+    "collision/separation_product",
     "constraints/dense_product",
     "engine/reading_product",
     "stepping/rattle_product",
