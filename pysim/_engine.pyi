@@ -583,17 +583,6 @@ def scene_file(
     shapes: tuple[Sequence[int], Sequence[float]],
     inputs: Sequence[tuple[str, str, Sequence[int]]],
     outputs: Sequence[tuple[str, str, int, int, Sequence[str], bool]],
-    sensors: Sequence[
-        tuple[
-            Sequence[int],
-            int,
-            int,
-            Sequence[float],
-            Sequence[float],
-            Sequence[int],
-            Sequence[float],
-        ]
-    ],
     parameters: Sequence[
         tuple[str, str, Sequence[float], Sequence[float], Sequence[float], Sequence[str]]
     ],
@@ -711,6 +700,20 @@ class _Worlds(RecordedWorlds):
         reach: float = 0.0,
     ) -> None: ...
     def set_actuation(self, actuation: Actuation) -> None: ...
+    def set_contact_sensors(
+        self,
+        sensors: Sequence[
+            tuple[
+                Sequence[int],
+                int,
+                int,
+                Sequence[float],
+                Sequence[float],
+                Sequence[int],
+                Sequence[float],
+            ]
+        ],
+    ) -> None: ...
     def set_smooth_contacts(self, contacts: Contacts | None) -> None: ...
     def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None: ...
     def save(self, worlds: NDArray[np.int32]) -> bytes: ...

@@ -10,7 +10,6 @@ namespace {
 
 using List = std::vector<double>;
 using Texts = std::vector<std::string>;
-using Pose = std::array<double, 16>;
 
 template <class Record, class... Fields>
 std::vector<Record> records(const std::vector<std::tuple<Fields...>>& rows) {
@@ -32,7 +31,6 @@ py::bytes scene_file(
     std::pair<std::vector<int>, List> shapes,
     const std::vector<std::tuple<std::string, std::string, std::vector<int>>>& inputs,
     const std::vector<std::tuple<std::string, std::string, int, int, Texts, bool>>& outputs,
-    const std::vector<std::tuple<std::vector<int>, int, int, Pose, Pose, std::vector<int>, List>>& sensors,
     const std::vector<std::tuple<std::string, std::string, List, List, List, Texts>>& parameters,
     std::pair<std::optional<tree::ProgramDescription>, std::vector<std::int64_t>> follow,
     std::pair<List, bool> numbers) {
@@ -47,7 +45,6 @@ py::bytes scene_file(
   std::tie(file.pair_of_shapes, file.signs) = std::move(shapes);
   file.inputs = records<engine::InputSignal>(inputs);
   file.outputs = records<engine::OutputSignal>(outputs);
-  file.sensors = records<engine::ContactSensor>(sensors);
   file.parameters = records<engine::SceneParameter>(parameters);
   file.follow = {std::move(follow.first), std::move(follow.second)};
   std::tie(file.numbers, file.settles) = std::move(numbers);
@@ -69,7 +66,6 @@ void bind_scene_file(py::module_& m) {
         "shapes"_a,
         "inputs"_a,
         "outputs"_a,
-        "sensors"_a,
         "parameters"_a,
         "follow"_a,
         "numbers"_a,

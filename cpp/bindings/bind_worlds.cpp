@@ -114,6 +114,12 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            &Worlds::set_actuation,
            "actuation"_a,
            "Lets other prescribed forces act from now on.")
+      .def(
+          "set_contact_sensors",
+          &Worlds::set_contact_sensors,
+          "sensors"_a,
+          "Sets the sensors of contacts: places of their numbers among those of the signals, bodies of their "
+          "frame and axes, these (16,), and the pairs of shapes that count, with signs of their forces.")
       .def("set_smooth_contacts",
            &Worlds::set_smooth_contacts,
            "contacts"_a.none(true),

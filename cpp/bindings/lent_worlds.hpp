@@ -3,7 +3,9 @@
 
 #include <pybind11/stl.h>
 
+#include <array>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "bindings/released_gil.hpp"
@@ -76,6 +78,17 @@ class LentWorlds : public engine::Worlds<Real> {
     }
     Own::set_varied({places.data(), places.data() + places.size()}, values.data(), joint_forces, reach);
     values_ = values;
+  }
+
+  using Frame = std::array<double, 16>;
+  using Sensor = std::tuple<std::vector<int>, int, int, Frame, Frame, std::vector<int>, std::vector<double>>;
+
+  void set_contact_sensors(const std::vector<Sensor>& sensors) {
+    std::vector<engine::ContactSensor> records;
+    for (const Sensor& own : sensors) {
+      std::apply([&](const auto&... x) { records.push_back({x...}); }, own);
+    }
+    Own::set_sensors(std::move(records));
   }
 
   void set_smooth_contacts(const py::object& contacts) {

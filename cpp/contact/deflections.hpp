@@ -206,6 +206,17 @@ class Deflections {
     }
   }
 
+  /// The pair that a contact point belongs to.
+  int pair_of(int point) const {
+    int low = 0;
+    for (int high = contacts_.pairs; high - low > 1;) {
+      const int middle = (low + high) / 2;
+      Pair room;
+      (contacts_.template pair_at<S>(middle, room).first <= point ? low : high) = middle;
+    }
+    return low;
+  }
+
  private:
   /// Points of a pair whose features were there in the last step, and the share that each gets of deflections
   /// whose features are gone.
@@ -251,17 +262,6 @@ class Deflections {
       shares.taken[i] = select(takes, share, o);
     }
     return shares;
-  }
-
-  /// The pair that a contact point belongs to.
-  int pair_of(int point) const {
-    int low = 0;
-    for (int high = contacts_.pairs; high - low > 1;) {
-      const int middle = (low + high) / 2;
-      Pair room;
-      (contacts_.template pair_at<S>(middle, room).first <= point ? low : high) = middle;
-    }
-    return low;
   }
 
   const Contacts<Parameter>& contacts_;

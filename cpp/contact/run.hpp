@@ -4,6 +4,7 @@
 #include "constraints/coordinate_law.hpp"
 #include "contact/iteration_log.hpp"
 #include "contact/pairs.hpp"
+#include "contact/sensors.hpp"
 
 namespace pysim::contact {
 
@@ -146,6 +147,7 @@ struct ContactCall {
   Real accuracy, least_step;    ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
   Real* report;                 ///< (states, points, ContactReport::numbers) of the smooth law
   const int* work;              ///< see ConvexRun; null for none
+  const SensorList* sensors;    ///< of contacts; null for none
   IterationLog* log;            ///< of a world alone; null for none
   double* solutions = nullptr;  ///< (worlds, solution_numbers) of the last step; null for none
 };

@@ -35,7 +35,7 @@ Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<
   return W;
 }
 
-/// Wrench F and its working part W of every joint, in the user's body frames.
+/// Wrench F and its working part W, null for none, of every joint, in the user's body frames.
 template <class S>
 void joint_reactions(const ModelOf<S>& model,
                      const S* q,
@@ -56,11 +56,11 @@ void joint_reactions(const ModelOf<S>& model,
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
     if (joint.parent >= 0) F[joint.parent] += to_parent(body[b].X_PB, F[b]);
-    W[b] = working_part(joint, columns, F[b]);
+    if (W != nullptr) W[b] = working_part(joint, columns, F[b]);
     if (!model.aligned) continue;
     const auto T = turn<S>(model, b);
     F[b] = {T * F[b].f, T * F[b].t};
-    W[b] = {T * W[b].f, T * W[b].t};
+    if (W != nullptr) W[b] = {T * W[b].f, T * W[b].t};
   }
 }
 

@@ -6,12 +6,69 @@
 #include "engine/world_operations.hpp"
 #include "simd/finite.hpp"
 #include "stepping/advance.hpp"
+#include "stepping/convex/end_report.hpp"
 #include "stepping/convex/steps.hpp"
 
 namespace pysim::engine {
 
 template <class S>
 class PulledConvexSteps;
+
+/// Runs the sampled blocks that are due at the ends of convex steps, and may read what these report.
+template <class S>
+struct BlocksAfterContacts {
+  const stepping::System<S>& system;
+  const WorldLanes<S>& lanes;
+  const contact::Contacts<typename S::Parameter>& contacts;
+  const contact::SensorList* sensors;
+  const contact::ContactState<S>& state;
+  const Workspace<S>& workspace;  ///< behind what the steps hold
+
+  template <class IsDue>
+  void operator()(S time, std::uint64_t due, const IsDue& is_due) const {
+    stepping::System<S> inner = system;
+    Workspace<S>& w = inner.workspace = workspace;
+    inner.loop_q = system.copy_loop_q(w);
+    stepping::EndReport<S> report(state.live->count, sensors, w);
+    const auto readers = stepping::report_readers<S>(*system.model.signals, report.sensors(), due, is_due);
+    const S *const q = lanes.q, *const v = lanes.v;
+    const spatial::Force<S>* wrenches = nullptr;
+    if (readers.some()) {
+      add_points(report, w);
+      wrenches = report.act(readers, system.model, q, lanes.signals.numbers, w);
+    }
+    stepping::update_signals(inner, time, q, v, due, is_due, false, stepping::Measured<S>{nullptr, wrenches});
+  }
+
+ private:
+  /// Adds the points that touch in some world; where they do not, friction that outlasts the normal force is
+  /// not read.
+  void add_points(stepping::EndReport<S>& report, Workspace<S> w) const {
+    using Report = contact::ContactReport;
+    const contact::Deflections<S> points(contacts, state.live->places);
+    const int* const ascending = state.live->ascending(w);
+    for (int n = 0; n < state.live->count; ++n) {
+      const int point = state.live->number[ascending[n]];
+      const auto touches = state.memory_of(point)[contact::ContactMemory::feature] > all<S>(0);
+      if (none(touches)) continue;
+      const S* const from = state.report_of(point);
+      const auto three = [&](int at) {
+        return collision::select(
+            touches, spatial::Vec3<S>{from[at], from[at + 1], from[at + 2]}, spatial::zero3<S>());
+      };
+      const auto force = three(Report::force);
+      const auto pushes = abs(force.x) + abs(force.y) + abs(force.z) > all<S>(0);
+      const int shapes = points.pair_of(point);
+      contact::ContactPair<typename S::Parameter> room;
+      const auto& pair = contacts.template pair_at<S>(shapes, room);
+      report.add({shapes,
+                  pair.a,
+                  pair.b,
+                  {force, three(Report::moment), three(Report::position), three(Report::normal)},
+                  pushes});
+    }
+  }
+};
 
 /// Advance of worlds by convex steps.
 struct AdvanceConvexWorlds {
@@ -57,7 +114,7 @@ struct AdvanceConvexWorlds {
                                         settings.solutions == nullptr ? nullptr : &solution};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
-      loop.run(DueBlocks<S>{system, lanes, system.workspace},
+      loop.run(BlocksAfterContacts<S>{system, lanes, contacts, settings.sensors, state, system.workspace},
                WorldInputs<S>{call, at.first, lanes, control},
                ContactRows<S>{{call, at.first, lanes}, batch, state});
     };

@@ -39,7 +39,6 @@ class PulledConvexSteps {
     held_.workspace = w;
   }
 
-  const stepping::System<S>& system() const { return held_; }
   const S* end_q() const { return end_.q; }
   const S* end_v() const { return end_.v; }
 
@@ -56,6 +55,14 @@ class PulledConvexSteps {
     });
     held_.keep_signals(segment.worlds, system);
     return good;
+  }
+
+  /// Runs the blocks that are due at the end of a segment, which was made.
+  void run_blocks(const stepping::StepSegment<S>& segment,
+                  const WorldLanes<S>& lanes,
+                  const Workspace<S>& w) {
+    const BlocksAfterContacts<S> blocks = {held_, lanes, contacts_, batch_.contacts.sensors, start_, w};
+    blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
   }
 
   template <class Use>
@@ -151,7 +158,10 @@ class PulledConvexSteps {
   }
 
   stepping::ConvexRun<S> run_with(contact::PairSchedule<S>& schedule) const {
-    return {contacts_, batch_.contacts.passes, batch_.contacts.tolerance, schedule, batch_.contacts.work};
+    stepping::ConvexRun<S> run = {
+        contacts_, batch_.contacts.passes, batch_.contacts.tolerance, schedule, batch_.contacts.work};
+    run.sensors = batch_.contacts.sensors;
+    return run;
   }
 
   /// Lets the end be a copy of the start.

@@ -13,6 +13,7 @@ namespace pysim::engine {
 /// Or takes those of signals back to the states that the worlds have.
 ///
 /// Steps<S> are those of a pack of worlds by a scheme, in place. `make(segment)` makes a segment, and
+/// `run_blocks(segment, lanes, memory)` runs what is due at its end, and
 /// `differentiate(segment, first, memory, use)` calls use(product, good) with the product of one, at whose
 /// end they are; `first` ones are the only ones of their step.
 template <template <class> class Steps>
@@ -88,9 +89,7 @@ struct PullSteps {
     /// Makes a segment, to where the next one starts.
     void make(const stepping::StepSegment<S>& segment) {
       outcome_.good &= steps_.make(segment, w_) | !segment.worlds;
-      if (segment.due == 0) return;
-      const DueBlocks<S> blocks = {steps_.system(), lanes_, w_};
-      blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
+      if (segment.due != 0) steps_.run_blocks(segment, lanes_, w_);
     }
 
     /// A part of the cotangents: rows of the caller, and packs of one of them.

@@ -6,6 +6,7 @@
 #include "constraints/contact_law_product.hpp"
 #include "engine/contact_dispatch.hpp"
 #include "stepping/convex/switches.hpp"
+#include "stepping/sampled_signals.hpp"
 
 namespace pysim::engine {
 
@@ -31,13 +32,21 @@ std::string scheme_refusal(const Worlds<double>& worlds) {
   if (std::find(std::begin(differentiated), std::end(differentiated), name) == std::end(differentiated)) {
     return scheme;
   }
-  const tree::Signals* const signals = worlds.model().view<double>().signals;
-  for (int k = 0; signals != nullptr && k < signals->blocks; ++k) {
-    if (signals->block[k].program.after_dynamics) {
-      return "sampled blocks that read accelerations or wrenches under " + scheme;
-    }
-  }
   return "";
+}
+
+/// Whether some sampled block is `such`, a function of its program.
+template <class Such>
+bool has_block(const Worlds<double>& worlds, const Such& such) {
+  const tree::Signals* const signals = worlds.model().view<double>().signals;
+  for (int k = worlds.blocks().first_bit; signals != nullptr && k < signals->blocks; ++k) {
+    if (such(*signals, signals->block[k].program)) return true;
+  }
+  return false;
+}
+
+bool measures(const tree::Signals&, const tree::SignalProgram& block) {
+  return block.after_dynamics;
 }
 
 bool has_signals(const Worlds<double>& worlds) {
@@ -63,8 +72,10 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (scheme.passes > 2) return "more than two passes";
   if (view.nv == 0) return "no coordinates";
   if (view.callback_numbers > 0) return "joints in Python";
-  if (worlds.blocks().python != 0) return "sampled blocks that run between steps";
   if (worlds.has_caller_steps()) return "steps in Python";
+  if (worlds.blocks().python != 0) return "sampled blocks that run between steps";
+  if (view.rows > 0 && has_block(worlds, measures))
+    return "sampled blocks that read accelerations or wrenches";
   if (scheme.events != nullptr) return "events";
   return refused_pairs(contacts_of(worlds));
 }
@@ -72,6 +83,10 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
 std::string matrix_refusal(const Worlds<double>& worlds) {
   const auto view = worlds.model().view<double>();
   if (!worlds.is_convex()) return "integrator = \"" + worlds.scheme().integrator + "\"";
+  const auto reads_end = [&](const tree::Signals& signals, const tree::SignalProgram& block) {
+    return block.after_dynamics || stepping::reads_contacts(signals, block, worlds.sensor_list());
+  };
+  if (has_block(worlds, reads_end)) return "sampled blocks that read what a step ends with";
   return view.rows > 0 ? "loops, couplings or prescribed motions" : "";
 }
 
@@ -179,6 +194,7 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   batch.switches = static_cast<int>(
       switch_count(worlds, batch.contacts.contacts.pairs, batch.contacts.contacts.coordinates));
   batch.carried = worlds.is_convex() ? 0 : worlds.parts().sizes.scheme;
+  batch.contacts.sensors = &worlds.sensor_list();
   const tree::VariedNumbers varied = worlds.varied(0);
   batch.varied = varied.count > 0 ? &varied : nullptr;
   run_gradients(worlds.model(), batch, worlds.is_convex(), threads);

@@ -76,13 +76,6 @@ Batch<double> LateSignals::state(int world) const {
 void LateSignals::run_blocks(int world) const {
   const auto& parts = worlds_.parts();
   const std::ptrdiff_t k = world;
-  const auto& model = worlds_.model();
-  const auto view = model.view<double>();
-  const auto due = static_cast<std::uint64_t>(parts.pending[k]);
-  bool measures = false;
-  for (int b = 0; b < view.signals->blocks; ++b) {
-    measures |= ((due >> b) & 1) != 0 && view.signals->block[b].program.after_dynamics;
-  }
   double* const numbers = worlds_.signals(world);
   std::vector<double> loop_q(parts.loop_q + k * parts.sizes.loop_q,
                              parts.loop_q + (k + 1) * parts.sizes.loop_q);
@@ -90,14 +83,9 @@ void LateSignals::run_blocks(int world) const {
   batch.time = parts.t[k];
   batch.loop_q = batch.out_loop_q = loop_q.data();
   batch.signals = numbers;
-  batch.due = due;
-  if (measures && worlds_.is_convex()) {
-    rates_.compute(world);
-    batch.x = rates_.accelerations().data();
-    batch.f_ext = rates_.wrenches(world);
-  }
+  batch.due = static_cast<std::uint64_t>(parts.pending[k]);
   set_contacts(world, numbers);
-  run_varied(&StateKernels<double>::update_signals, model, batch, worlds_.varied(world));
+  run_varied(&StateKernels<double>::update_signals, worlds_.model(), batch, worlds_.varied(world));
   parts.pending[k] = 0;
   parts.jumped[k] = 1;
 }

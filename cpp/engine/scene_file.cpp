@@ -62,6 +62,7 @@ SceneFile file_of(Worlds<double>& worlds) {
   file.scheme = worlds.scheme();
   file.scheme.events = nullptr;
   file.blocks = worlds.blocks();
+  file.sensors = worlds.sensors();
   const auto& drive = worlds.actuation();
   const double* const forces[] = {drive.offset, drive.amplitude, drive.frequency, drive.phase};
   for (std::size_t k = 0; k < 4; ++k) file.actuation[k].assign(forces[k], forces[k] + worlds.nv());
@@ -163,6 +164,7 @@ FiledScene::FiledScene(SceneFile file) : file_(std::move(file)) {
   require(!(signals != nullptr && !f.scheme.has_signals), "has signals that do not act");
   require(blocks >= 64 || f.blocks.python >> std::max(blocks, 0) == 0,
           "has blocks between steps that do not exist");
+  require(f.scheme.integrator != "convex" || f.blocks.python == 0, "has blocks between convex steps");
   check_sensors();
   check_parameters();
 }
@@ -304,6 +306,7 @@ std::unique_ptr<Worlds<double>> FiledScene::worlds(std::ptrdiff_t count, OwnedMe
       *model_, contacts_.get(), count, file_.scheme, file_.blocks, CallerStep{}, memory.allocate());
   const auto& forces = file_.actuation;
   worlds->set_actuation({forces[0].data(), forces[1].data(), forces[2].data(), forces[3].data()});
+  worlds->set_sensors(file_.sensors);
   for (int k = 0; k < count; ++k) begin(*worlds, k, nullptr);
   return worlds;
 }

@@ -47,7 +47,6 @@ class PulledSchemeSteps {
     held_.workspace = w;
   }
 
-  const stepping::System<S>& system() const { return held_; }
   const S* end_q() const { return end_.q; }
   const S* end_v() const { return end_.v; }
 
@@ -68,6 +67,14 @@ class PulledSchemeSteps {
     for (int k = 0; k < S::width; ++k) due[k] = segment.due_by_lane[k] != 0;
     jumped_ = stepping::lanes_of<S>(due) | (jumped_ & !segment.worlds);
     return made.good;
+  }
+
+  /// Runs the blocks that are due at the end of a segment, which was made.
+  void run_blocks(const stepping::StepSegment<S>& segment,
+                  const WorldLanes<S>& lanes,
+                  const Workspace<S>& w) {
+    const DueBlocks<S> blocks = {held_, lanes, w};
+    blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
   }
 
   template <class Use>

@@ -48,6 +48,9 @@ class SignalStartProduct {
     v_ = constants(lanes.v, parts.sizes.v);
     start_ = constants(lanes.signals.numbers, signals_);
     z_ = take<R>(w_, settled_);
+    const int late = at.model.reduced_nv + 6 * (at.model.ports + at.model.bodies);
+    still_ = take<R>(w_, late);
+    for (int i = 0; i < late; ++i) still_[i] = R(all<S>(0));
     for (int i = 0; i < settled_; ++i) {
       z_[i] = R(lanes.signals.numbers[batch.start.place[i]], &tape_, tape_.add_node());
     }
@@ -95,7 +98,8 @@ class SignalStartProduct {
   /// Numbers after blocks have run from others.
   R* run(std::uint64_t due, const R* from) {
     R* const numbers = copy(from);
-    const stepping::SignalPoint<R> at(model_, time_, q_, v_, numbers, w_);
+    stepping::SignalPoint<R> at(model_, time_, q_, v_, numbers, w_);
+    at.values.acceleration = at.values.port_acceleration = at.values.reaction = still_;
     const auto everywhere = [](int) { return simd::everywhere<R>(); };
     stepping::run_blocks<R>(at, due, everywhere, numbers, w_);
     return numbers;
@@ -153,6 +157,7 @@ class SignalStartProduct {
   R time_;
   Workspace<R> w_;
   R *q_, *v_, *start_, *z_;
+  R* still_;  ///< accelerations and wrenches before the first step
 };
 
 }  // namespace pysim::engine

@@ -242,6 +242,14 @@ void Worlds<Real>::set_varied(std::vector<std::ptrdiff_t> places,
 }
 
 template <class Real>
+void Worlds<Real>::set_sensors(std::vector<ContactSensor> sensors) {
+  sensors_ = std::move(sensors);
+  sensor_views_.clear();
+  for (const ContactSensor& sensor : sensors_) sensor_views_.push_back(sensor.view());
+  sensor_list_ = {static_cast<int>(sensor_views_.size()), sensor_views_.data()};
+}
+
+template <class Real>
 void Worlds<Real>::set_smooth_contacts(const ModelContacts* contacts) {
   smooth_ = std::make_unique<SmoothLaw>(contacts);
 }
@@ -507,6 +515,7 @@ void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
     batch.contacts.log = batch.states == 1 ? log_ : nullptr;
     batch.contacts.solutions = scheme_.accuracy == 0 ? solutions_ : nullptr;
     batch.contacts.work = has_signals ? contacts_->work() : nullptr;
+    batch.contacts.sensors = &sensor_list_;
     batch.contacts.contacts = contacts();
     if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
     batch.contacts.tolerance = static_cast<Real>(scheme_.solver_tolerance);

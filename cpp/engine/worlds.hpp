@@ -15,6 +15,7 @@
 #include "contact/iteration_log.hpp"
 #include "engine/call_pieces.hpp"
 #include "engine/contact_model.hpp"
+#include "engine/contact_sensors.hpp"
 #include "engine/events.hpp"
 #include "engine/float_contacts.hpp"
 #include "engine/record_check.hpp"
@@ -112,6 +113,8 @@ class Worlds : public RecordedWorlds {
   Integrator integrator() const { return integrator_; }
   /// Sampled blocks with a period, whose numbers the worlds keep.
   stepping::SampledPeriods sampled_periods() const;
+  /// Sensors of contacts, whose numbers are among those of the signals.
+  const std::vector<ContactSensor>& sensors() const { return sensors_; }
   bool has_caller_steps() const { return static_cast<bool>(caller_step_); }
   Selection all() const { return {nullptr, count_}; }
 
@@ -120,6 +123,12 @@ class Worlds : public RecordedWorlds {
 
   /// Lets prescribed forces act from now on, whose numbers the caller keeps.
   void set_actuation(const stepping::Actuation& actuation) { actuation_ = actuation; }
+
+  /// Sensors of contacts as kernels read them.
+  const contact::SensorList& sensor_list() const { return sensor_list_; }
+
+  /// Sets the sensors of contacts. They must be those of the model.
+  void set_sensors(std::vector<ContactSensor> sensors);
 
   /// Steps by another model from now on, which has the same states and other numbers, or programs.
   void set_model(const tree::Model& model);
@@ -223,6 +232,9 @@ class Worlds : public RecordedWorlds {
   std::vector<double> zeros_;             ///< of forces that are not prescribed
   stepping::Actuation actuation_ = {};
   std::unique_ptr<SmoothLaw> smooth_;
+  std::vector<ContactSensor> sensors_;
+  std::vector<contact::SensorView> sensor_views_;
+  contact::SensorList sensor_list_;
   Integrator integrator_ = {};
   FloatContacts float_contacts_;
   stepping::WorldArrays<Real> parts_ = {};

@@ -1,7 +1,8 @@
 // Products of the derivatives of accelerations with cotangents: v̇ is one operation on a tape, which goes back
 // by one solution and one product of inverse dynamics.
 //
-//     r = τ + Eᵀ (passive − RNEA(q, v, E v̇)) + Jᵀλ = 0        q, v of the tree, E of mimic joints, 1 without
+//     r = τ + Eᵀ (passive + Jᵀ F − RNEA(q, v, E v̇)) + Jᵀλ = 0        q, v of the tree, E of mimic joints, F
+//     loads
 //
 //     (Eᵀ M E) μ + Jᵀκ = a̅,  J μ = 0        τ̅ = μ        f̅ = E μ of passive forces and −RNEA
 //
@@ -70,7 +71,7 @@ class TapedAcceleration {
     Workspace<R> w = system.workspace;
     begin_ = tape.edges;
     const Forces forces = record_forces(system, time, q, v, w);
-    solve(time, q, v, forces.tau, {reinterpret_cast<S*>(w.next)});
+    solve(time, q, v, forces.tau, system.loads, {reinterpret_cast<S*>(w.next)});
     for (int i = 0; i < model_.reduced_nv; ++i) a[i] = R(result_[i].value);
     record_rest(system, tape, forces, a, w);
     Workspace<S> inner = {reinterpret_cast<S*>(w.next)};
@@ -88,7 +89,8 @@ class TapedAcceleration {
     const NewtonIterate<R> at = take_iterate(system.model, room);
     place(system, stage, static_cast<const R*>(tried_), at);
     const Forces forces = record_forces(system, stage.time, at.q, at.v, room);
-    if (model_.rows > 0) solve(stage.time, at.q, at.v, forces.tau, {reinterpret_cast<S*>(room.next)});
+    if (model_.rows > 0)
+      solve(stage.time, at.q, at.v, forces.tau, nullptr, {reinterpret_cast<S*>(room.next)});
     for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(w[i].value);
     record_rest(system, tape, forces, tried_, room);
     form_matrix(tape, {reinterpret_cast<S*>(room.next)});
@@ -124,10 +126,27 @@ class TapedAcceleration {
     for (int i = 0; i < model_.nq; ++i) q_[i] = full_q[i];
     for (int i = 0; i < model_.nv; ++i) v_[i] = full_v[i];
     system.actuate(time, q, v, tau, w);
-    if (!has_passive(model_)) return {tau, nullptr};
+    if (!has_passive(model_) && system.loads == nullptr) return {tau, nullptr};
     R* const passive = take<R>(w, model_.nv);
-    dynamics::passive_forces(taped, full_q, full_v, passive, w);
+    if (has_passive(model_)) {
+      dynamics::passive_forces(taped, full_q, full_v, passive, w);
+    } else {
+      for (int i = 0; i < model_.nv; ++i) passive[i] = R(all<S>(0));
+    }
+    if (system.loads != nullptr) add_loads(taped, full_q, system.loads, passive, w);
     return {tau, passive};
+  }
+
+  /// Adds Jᵀ F of wrenches on the bodies, in their frames.
+  static void add_loads(
+      const ModelOf<R>& model, const R* q, const spatial::Force<R>* loads, R* to, Workspace<R> w) {
+    auto* const body = take<elements::PlacedBody<R>>(w, model.bodies);
+    auto* const columns = take<spatial::Motion<R>>(w, model.stored_columns);
+    const R* const still = nullptr;
+    elements::place_bodies(model, q, still, body, columns);
+    const auto wrenches = elements::take_wrenches<R>(model, body, w);
+    for (int b = 0; b < model.bodies; ++b) wrenches.sum[b] = loads[b];
+    for (int b = model.bodies - 1; b >= 0; --b) wrenches.project(model, columns, b, to);
   }
 
   /// Records r without Jᵀλ at v̇ (reduced nv).
@@ -163,7 +182,7 @@ class TapedAcceleration {
   }
 
   /// v̇ as a step computes it.
-  void solve(R time, const R* q, const R* v, const R* tau, Workspace<S> w) {
+  void solve(R time, const R* q, const R* v, const R* tau, const spatial::Force<R>* loads, Workspace<S> w) {
     const auto values = [&w](const R* x, int count) {
       S* const to = take<S>(w, count);
       for (int i = 0; i < count; ++i) to[i] = x[i].value;
@@ -172,7 +191,12 @@ class TapedAcceleration {
     const S *const at = values(q, model_.reduced_nq), *const speed = values(v, model_.reduced_nv),
                    *const force = values(tau, model_.reduced_nv);
     S* const a = take<S>(w, model_.reduced_nv);
-    adjoint_.accelerate(time.value, at, speed, force, rows_.phi, rows_.dependence, a, w);
+    auto* const on = loads == nullptr ? nullptr : take<spatial::Force<S>>(w, model_.bodies);
+    for (int b = 0; on != nullptr && b < model_.bodies; ++b) {
+      const auto &f = loads[b].f, &t = loads[b].t;
+      on[b] = {{f.x.value, f.y.value, f.z.value}, {t.x.value, t.y.value, t.z.value}};
+    }
+    adjoint_.accelerate(time.value, at, speed, force, on, rows_.phi, rows_.dependence, a, w);
     for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(a[i]);
   }
 
@@ -296,7 +320,7 @@ template <class S, bool n>
 class TapedAccelerations<simd::Reverse<S, n>> {
  public:
   using R = simd::Reverse<S, n>;
-  static constexpr int most = 6;  ///< of a step
+  static constexpr int most = 7;  ///< of a step, and of the blocks at its end
   using Rows = StepRows<S, n>;
 
   /// What an implicit step has found.
@@ -310,6 +334,7 @@ class TapedAccelerations<simd::Reverse<S, n>> {
       const ModelOf<S>& model, const Rows& rows, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
       : tape_(tape),
         evaluation_{{model, rows, implicit, w},
+                    {model, rows, implicit, w},
                     {model, rows, implicit, w},
                     {model, rows, implicit, w},
                     {model, rows, implicit, w},
@@ -347,13 +372,13 @@ class TapedAccelerations<simd::Reverse<S, n>> {
 
   spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
 
-  /// Takes cotangents of the first `later` operations on the tape back to its inputs, and adds to the sums.
-  void pull(int later, const AccelerationCotangents<S>& sums, Workspace<S> w) {
+  /// Takes cotangents of the operations [begin, later) on the tape back, and adds to the sums.
+  void pull(int later, const AccelerationCotangents<S>& sums, Workspace<S> w, int begin = 0) {
     for (int k = count_ - 1; k >= 0; --k) {
       evaluation_[k].pull(tape_, later, sums, w);
       later = evaluation_[k].begin();
     }
-    tape_.pull(0, later);
+    tape_.pull(begin, later);
   }
 
   /// Adds what steps read of inertias to `theta` (bodies, ten), null for none.

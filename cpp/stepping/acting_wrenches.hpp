@@ -66,9 +66,8 @@ void add_loop_wrenches(const System<S>& system, S time, const S* q, const S* v, 
   S *const tau = take<S>(w, model.reduced_nv), *const a = take<S>(w, model.reduced_nv),
            *const lambda = take<S>(w, model.rows), *const phi = system.copy_loop_q(w);
   system.actuate(time, q, v, tau, w);
-  const spatial::Force<S>* const unloaded = nullptr;
   constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
-  mechanism.accelerate(q, v, tau, unloaded, true, phi, a, lambda, w, nullptr);
+  mechanism.accelerate(q, v, tau, system.loads, true, phi, a, lambda, w, nullptr);
   const spatial::Pose<S>* const X_WB = mechanism.factor.poses(tree::full_q(model, q, w), w);
   constraints::add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, sum);
 }

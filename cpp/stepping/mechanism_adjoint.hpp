@@ -44,14 +44,14 @@ class MechanismAdjoint {
                   const S* q,
                   const S* v,
                   const S* tau,
+                  const spatial::Force<S>* loads,
                   S* phi,
                   constraints::Dependence<S>* dependence,
                   S* a,
                   Workspace<S> w) {
-    const spatial::Force<S>* const unloaded = nullptr;
-    if (model_.rows == 0) return constraints::acceleration<S>(model_, q, v, tau, unloaded, true, a, w);
+    if (model_.rows == 0) return constraints::acceleration<S>(model_, q, v, tau, loads, true, a, w);
     mechanism_.clock = {time, all<S>(1)};
-    mechanism_.accelerate(q, v, tau, unloaded, true, phi, a, lambda_, w, dependence);
+    mechanism_.accelerate(q, v, tau, loads, true, phi, a, lambda_, w, dependence);
     simd::copy_each<S>(static_cast<const S*>(phi), model_.loop_nq(), phi_);
     for (int i = 0; i < model_.rows; ++i) rate_[i] = mechanism_.rows.times(i, v) - mechanism_.rows.gd[i];
   }

@@ -4,6 +4,7 @@
 // read of accelerations is the limit from the left, computed before any of them changes a number.
 #pragma once
 
+#include "contact/sensors.hpp"
 #include "dynamics/reactions.hpp"
 #include "stepping/acting_wrenches.hpp"
 
@@ -19,6 +20,17 @@ struct AfterDynamics {
 inline bool reads_reactions(const tree::Signals& signals, const SignalProgram& own) {
   for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
     if (signals.input[i].source == tree::SignalSource::reaction) return true;
+  }
+  return false;
+}
+
+/// Whether a program reads numbers of contact sensors.
+PYSIM_INLINE bool reads_contacts(const tree::Signals& signals,
+                                 const SignalProgram& own,
+                                 const contact::SensorList& sensors) {
+  for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
+    const tree::SignalInput& input = signals.input[i];
+    if (input.source == tree::SignalSource::state && sensors.has(input.index)) return true;
   }
   return false;
 }
@@ -51,8 +63,8 @@ AfterDynamics<S> after_dynamics(const SignalPoint<S>& at,
   }
   if (acting == nullptr) return found;
   auto* const F = take<spatial::Force<S>>(scratch, model.bodies);
-  auto* const W = take<spatial::Force<S>>(scratch, model.bodies);
-  dynamics::joint_reactions<S>(model, at.full_q, at.full_v, a, acting, F, W, scratch);
+  spatial::Force<S>* const unused = nullptr;
+  dynamics::joint_reactions<S>(model, at.full_q, at.full_v, a, acting, F, unused, scratch);
   for (int b = 0; b < model.bodies; ++b) {
     elements::put3(F[b].f, found.reaction + 6 * b);
     elements::put3(F[b].t, found.reaction + 6 * b + 3);
@@ -68,7 +80,8 @@ spatial::Force<S>* take_wrenches(const ModelOf<S>& model, Workspace<S>& w, const
   return wrench;
 }
 
-/// v̇ of a step with contacts, and the wrenches of loops and contacts on the bodies; null without any.
+/// v̇ of a step with contacts, and the wrenches of loops and contacts on the bodies; null without any. Without
+/// v̇, it is that of the system under these wrenches.
 template <class S>
 struct Measured {
   const S* a = nullptr;
@@ -123,6 +136,7 @@ void update_signals(const System<S>& system,
     System<S> inner = system;
     inner.workspace = w;
     if (measured.a == nullptr) {
+      inner.loads = measured.f_ext;
       inner.acceleration(time, q, v, a);
     } else {
       for (int i = 0; i < model.reduced_nv; ++i) a[i] = measured.a[i];
@@ -132,7 +146,9 @@ void update_signals(const System<S>& system,
       acting = take_wrenches(model, w, measured.f_ext);
       add_acting_wrenches(at, acting, w);
       inner.workspace = w;
-      if (measured.a == nullptr) add_loop_wrenches<S>(inner, time, q, v, acting);
+      if constexpr (!simd::is_on_tape<S>) {  // mechanisms with loops are not on tapes
+        if (measured.a == nullptr) add_loop_wrenches<S>(inner, time, q, v, acting);
+      }
     }
     auto found = after_dynamics<S>(at, a, acting, w);
     if (first) {

@@ -253,9 +253,10 @@ class SchemeStepProduct : public TapedStep<S> {
     if (projects()) {
       end_step(segment.time, start);
       const UsersState projected = take_projected_end(end.q, end.v);
-      record_blocks(segment, projected.q, projected.v);
+      system.workspace = for_tape();
+      record_blocks(segment, system, projected.q, projected.v, nullptr);
     } else {
-      record_blocks(segment, q_, end_v_);
+      record_blocks(segment, system, q_, end_v_, nullptr);
       begin_end_ = tape_.edges;
     }
   }

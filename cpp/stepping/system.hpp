@@ -34,6 +34,8 @@ struct System {
   constraints::Dependence<S>* dependence =
       nullptr;  ///< dependence of the rows within a step; null to detect it anew
   SignalState<S> signals = {};
+  const spatial::Force<S>* loads =
+      nullptr;                             ///< wrenches on the bodies beside, in their frames; null for none
   TapedAccelerations<S>* taped = nullptr;  ///< of numbers on a tape
   S* start_change =
       nullptr;  ///< of v by constraints at the start, see rattle.hpp: out, on a tape in; or null
@@ -96,15 +98,14 @@ struct System {
     Workspace<S> w = workspace;
     S* const tau = take<S>(w, model.reduced_nv);
     actuate(time, q, v, tau, w);
-    const spatial::Force<S>* unloaded = nullptr;
     if (model.rows == 0) {
-      constraints::acceleration(model, q, v, tau, unloaded, true, a, w);
+      constraints::acceleration(model, q, v, tau, loads, true, a, w);
       return;
     }
     S* const lambda = take<S>(w, model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
     const auto begins = dependence == nullptr ? simd::nowhere<S>() : !dependence->known;
-    mechanism.accelerate(q, v, tau, unloaded, true, loop_q, a, lambda, w, dependence);
+    mechanism.accelerate(q, v, tau, loads, true, loop_q, a, lambda, w, dependence);
     if (model.timed && signals.numbers != nullptr) {
       S* const rate = take<S>(w, model.rows);
       for (int i = 0; i < model.rows; ++i) rate[i] = mechanism.rows.times(i, v) - mechanism.rows.gd[i];

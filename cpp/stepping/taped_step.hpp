@@ -1,8 +1,8 @@
 // Base of the products of steps: the tape on which functions of a step run once more, the numbers of the
-// model on it, and the sampled blocks at the end.
+// model on it, and the sampled blocks at the end, with the accelerations and wrenches that they read.
 #pragma once
 
-#include "dynamics/retract_product.hpp"
+#include "stepping/acceleration_product.hpp"
 #include "stepping/sampled_signals.hpp"
 #include "stepping/step_cotangents.hpp"
 #include "stepping/step_segments.hpp"
@@ -172,12 +172,17 @@ class TapedStep {
     }
   }
 
-  /// Numbers that sampled blocks hold from the end on, at the user's q and v.
-  void record_blocks(const StepSegment<S>& segment, const R* q, const R* v) {
+  /// Numbers that sampled blocks hold from the end on, at the user's q and v of a system, on whose bodies
+  /// contacts exert wrenches, null for none.
+  void record_blocks(const StepSegment<S>& segment,
+                     const System<R>& system,
+                     const R* q,
+                     const R* v,
+                     const spatial::Force<R>* wrenches) {
     if (segment.due == 0) return;
-    Workspace<R> w = for_tape();
-    const SignalPoint<R> at(taped_model_, R(segment.end), q, v, current_, w);
-    run_blocks<R>(at, segment.due, [&](int block) { return on_tape(segment.is_due(block)); }, current_, w);
+    const auto is_due = [&](int block) { return on_tape(segment.is_due(block)); };
+    const Measured<R> measured = {nullptr, wrenches};
+    update_signals<R>(system, R(segment.end), q, v, segment.due, is_due, false, measured);
   }
 
   void seed_signals(const StateCotangents<S>& bar) const {

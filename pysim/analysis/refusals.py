@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
     from pysim.simulation.worlds import Worlds
+    from pysim.worlds.loading import Scene
 
 __all__ = ["refusal"]
 
@@ -24,25 +25,26 @@ def refusal(worlds: Worlds) -> str:
     if signals is not None and signals.callbacks:
         return "controllers in Python"
     reason = str(_engine.cotangent_sizes(records.engine)[0])
-    if signals is None or reason != "sampled blocks that run between steps":
+    if signals is None or not reason.startswith("sampled blocks"):
         return reason
-    return _late_block(records.scene.model, signals)
+    return _late_block(records.scene, signals, between="between" in reason) or reason
 
 
-def _late_block(model: Model, signals: CompiledSignals) -> str:
-    """Return the first sampled block that reads what exists after a convex step only, and its reading."""
+def _late_block(scene: Scene, signals: CompiledSignals, *, between: bool) -> str:
+    """Return the first sampled block that reads what a step ends with and has no derivatives, and its reading."""
+    late = signals.touching if between else signals.measuring
+    part = "" if between else " in a mechanism with loops, couplings or prescribed motions"
     for k, name in enumerate(signals.sampled):
         bit = signals.begins + k
-        if not (signals.measuring | signals.touching) >> bit & 1:
+        if not late >> bit & 1:
             continue
-        program = signals.description.blocks[bit]
         readings = [
             found
-            for source, index, _ in program.inputs
-            if (found := _late_reading(model, signals, source, index))
+            for source, index, _ in signals.description.blocks[bit].inputs
+            if (found := _late_reading(scene.model, signals, source, index))
         ]
-        return f"sampled block {name!r}, which reads {readings[0]} of a step"
-    return "sampled blocks that run between steps"
+        return f"sampled block {name!r}, which reads {readings[0]}{part}"
+    return ""
 
 
 def _late_reading(model: Model, signals: CompiledSignals, source: SignalSource, index: int) -> str:

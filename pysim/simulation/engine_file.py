@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,7 +95,6 @@ def file_of_worlds(
                 (x.name, x.unit, x.first, x.size, list(x.labels), x.is_touching)
                 for x in recorded_signals(scene)
             ],
-            sensors=_contact_sensors(scene),
             parameters=[(x.name, x.unit, x.start, x.low, x.high, x.labels) for x in numbers],
             follow=(None, []) if program is None else program,
             numbers=([], False)
@@ -162,24 +161,6 @@ def _matching(worlds: Worlds, patterns: Sequence[str]) -> list[str]:
 def recorded_signals(scene: Scene) -> tuple[RecordedSignal, ...]:
     """Return the signals of a scene."""
     return () if scene.signals is None else scene.signals.recorded
-
-
-def _contact_sensors(scene: Scene) -> list[tuple[Any, ...]]:
-    """Return contact sensors as the engine reads them (ContactSensor of cpp/engine/scene_file.hpp)."""
-    contacts = scene.contacts
-    if scene.signals is None or contacts is None:
-        return []
-    sensors = []
-    for touched, places in scene.signals.contacts:
-        side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
-        signs = side[contacts.shapes.pair] * contacts.signs_of_shapes
-        shapes = np.flatnonzero(signs)
-        base, axes = (touched.body, touched.at) if touched.base is None else touched.base
-        frames = (np.asarray(touched.at).ravel().tolist(), np.asarray(axes).ravel().tolist())
-        sensors.append(
-            (list(places), touched.body, base, *frames, shapes.tolist(), signs[shapes].tolist())
-        )
-    return sensors
 
 
 def input_unit(scene: Scene, name: str) -> str:

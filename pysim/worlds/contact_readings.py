@@ -8,7 +8,7 @@ the report of the contacts before sampled blocks run and before signals are reco
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,24 @@ def check_contact_sensors(scene: Scene) -> None:
                 problem = f"{label}: {touched.link!r} and {other!r} cannot touch"
                 names = ", ".join(map(repr, sorted(met)))
                 raise SceneError(touched.where, f"{problem}; name some of {names}")
+
+
+def contact_sensors(scene: Scene) -> list[tuple[Any, ...]]:
+    """Return contact sensors as the engine reads them (ContactSensor of cpp/engine/contact_sensors.hpp)."""
+    contacts = scene.contacts
+    if scene.signals is None or contacts is None:
+        return []
+    sensors = []
+    for touched, places in scene.signals.contacts:
+        side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
+        signs = side[contacts.shapes.pair] * contacts.signs_of_shapes
+        shapes = np.flatnonzero(signs)
+        base, axes = (touched.body, touched.at) if touched.base is None else touched.base
+        frames = (np.asarray(touched.at).ravel().tolist(), np.asarray(axes).ravel().tolist())
+        sensors.append(
+            (list(places), touched.body, base, *frames, shapes.tolist(), signs[shapes].tolist())
+        )
+    return sensors
 
 
 def set_contact_numbers(

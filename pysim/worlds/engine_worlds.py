@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pysim import _engine
 from pysim.integrators import find_integrator
 from pysim.worlds.adaptive_scheme import adaptive_settings
+from pysim.worlds.contact_readings import contact_sensors
 from pysim.worlds.impacts import has_impacts, kept_numbers
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def engine_worlds(
     """
     settings, signals = scene.settings, scene.signals
     make = _engine.FloatWorlds if is_single else _engine.Worlds
-    return make(
+    worlds = make(
         scene.model,
         scene.actuation,
         None if scene.contacts is None else scene.contacts.engine,
@@ -50,6 +51,8 @@ def engine_worlds(
         **(adaptive_settings(scene) if find_integrator(settings.integrator).adaptive else {}),
         **_parameters(scene),
     )
+    worlds.set_contact_sensors(contact_sensors(scene))
+    return worlds
 
 
 def _blocks_in_python(scene: Scene, *, steps_in_python: bool) -> int:
@@ -59,10 +62,8 @@ def _blocks_in_python(scene: Scene, *, steps_in_python: bool) -> int:
         return 0
     if steps_in_python:
         return (1 << (signals.begins + len(signals.periods))) - 1
-    bits = sum(1 << callback.bit for callback in signals.callbacks) | signals.touching
-    if find_integrator(scene.settings.integrator).contacts:
-        bits |= signals.measuring
-    return bits
+    bits = sum(1 << callback.bit for callback in signals.callbacks)
+    return bits if find_integrator(scene.settings.integrator).contacts else bits | signals.touching
 
 
 def _parameters(scene: Scene) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Blocks of signals in records of worlds: starts of their numbers, and runs of the blocks that the engine cannot run.
 
-These are controllers in Python, and blocks that read accelerations after a step with contacts. A world waits at the
-instant of such a block and goes on when it has run.
+These are controllers in Python, and blocks that read smooth contacts. A world waits at the instant of such a block and
+goes on when it has run.
 """
 
 from __future__ import annotations

@@ -237,30 +237,6 @@ def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
         )
 
 
-@pytest.mark.parametrize(
-    ("kind", "keys", "reading"),
-    [
-        ("imu", {"frame": "lower"}, "the acceleration of "),
-        ("force_torque", {"joint": "elbow"}, "the wrench of joint 'elbow'"),
-        ("contact", {"frame": "lower"}, "contacts of sensor 'late'"),
-    ],
-)
-def test_a_sampled_block_that_reads_forces_of_a_step_is_refused_with_its_name(
-    kind: str, keys: dict[str, Any], reading: str, tmp_path: Path
-) -> None:
-    text = table("sensor", name="late", type=kind, period=6e-3, **keys)
-    collision = 'collision = [{ sphere = { radius = 0.05 } }]\n[[joint]]\nname = "elbow"'
-    arm = ARM.replace('[[joint]]\nname = "elbow"', collision)
-    ground = "[[ground]]\nplane = { normal = [0, 0, 1], offset = -2 }\n"
-    worlds = pysim.Worlds(scene_of(tmp_path, arm + ground + text), 1)
-
-    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
-        return (q**2).sum((1, 2)), 2 * q, 0 * v
-
-    with pytest.raises(pysim.SimulationError, match=f"block 'late', which reads {reading}"):
-        pysim.gradient(worlds, steps=2, loss=loss)
-
-
 def test_worlds_at_other_times_have_the_gradients_of_each_alone(tmp_path: Path) -> None:
     scene = sampled_arm(tmp_path, 5e-3)
     many = pysim.Worlds(scene, 5)

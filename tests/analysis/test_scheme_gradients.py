@@ -275,8 +275,6 @@ def test_parts_without_derivatives_are_refused_with_their_names(tmp_path: Path) 
         return str(refused.value)
 
     assert 'worlds with integrator = "dopri5" have no' in reason(FLYING, "dopri5")
-    imu = table("sensor", name="imu", type="imu", frame="lower", period=6e-3)
-    assert "sampled blocks that read accelerations or wrenches" in reason(ARM + imu, "rk4")
 
 
 STIFF = "stiffness = 4e5\nrest = -0.5\ndamping = 80.0\n"

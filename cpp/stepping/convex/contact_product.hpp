@@ -81,6 +81,39 @@ class ContactProduct : public PushingPoints<S> {
     for (int i = 0; turnings != nullptr && i < 3 * contacts_.turning_points; ++i) turnings[i] = o;
   }
 
+  /// What a point reports of the last pass, whose impulses have been made: nothing where it does not touch,
+  /// though friction may outlast the normal force.
+  contact::PointReport<Vec3<S>> report(int n) const {
+    const Point& T = point_[n];
+    const auto& P = iterate(T);
+    const Pose<S>& X = factor_.X_WB[T.pair->b];
+    const S rate = all<S>(1) / h_;
+    Vec3<S> moment = spatial::zero3<S>();
+    if (T.turning >= 0) moment = rate * (X.R * problem_.kinds.turnings.turning[T.turning].gamma_hat);
+    const auto reported = [&T](const Vec3<S>& x) { return constraints::where(T.touches, x); };
+    return {
+        reported(rate * (X.R * P.gamma_hat)), reported(moment), reported(X * P.at.p), reported(X.R * P.at.n)};
+  }
+
+  /// Takes cotangents of that back to the last pass and the poses, after those of the deflections at the end.
+  void pull_report(int n, const contact::PointReport<Vec3<S>>& bar) {
+    Point& T = point_[n];
+    const auto& P = iterate(T);
+    const Mat3<S>& R = factor_.X_WB[T.pair->b].R;
+    Force<S>& X_bar = sums_.displacement[T.pair->b];
+    const S rate = all<S>(1) / h_;
+    const auto taken = [&](const Vec3<S>& x) { return constraints::where(T.touches, transpose_times(R, x)); };
+    const Vec3<S> f_bar = rate * taken(bar.force), p_bar = taken(bar.position), n_bar = taken(bar.normal);
+    X_bar += Force<S>{p_bar, cross(P.gamma_hat, f_bar) + cross(P.at.p, p_bar) + cross(P.at.n, n_bar)};
+    T.p_bar += p_bar;
+    T.sums.n += n_bar;
+    pull_impulse(T, 0, f_bar);
+    if (T.turning < 0) return;
+    const Vec3<S> m_bar = rate * taken(bar.moment);
+    X_bar.t += cross(problem_.kinds.turnings.turning[T.turning].gamma_hat, m_bar);
+    pull_turning(T, 0, m_bar);
+  }
+
   /// Adds −Jᵀ G J λ to `held` and Jᵀγ, as it varies with the poses, to `pushed`; takes γ̄ = J λ back. L are
   /// twists that λ gives.
   void pull_pass(int pass, const Motion<S>* L, Force<S>* pushed, Force<S>* held) {

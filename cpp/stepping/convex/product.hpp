@@ -18,6 +18,7 @@
 #include "stepping/convex/contact_product.hpp"
 #include "stepping/convex/rows_product.hpp"
 #include "stepping/convex/taped_convex_step.hpp"
+#include "stepping/convex/taped_report.hpp"
 
 namespace pysim::stepping {
 
@@ -30,10 +31,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
 
  public:
   using Base::differs;
-  using typename Base::N;
-  using typename Base::Parameter;
-  using typename Base::R;
-  using typename Base::Real;
+  using typename Base::N, typename Base::Parameter, typename Base::R, typename Base::Real;
 
   /// Memory is taken where `w` is; `system` has signals that the step may change. `varied` are the numbers in
   /// which worlds may differ; null for none.
@@ -46,7 +44,10 @@ class ConvexStepProduct : public TapedConvexStep<S> {
         contact_(run.contacts, step_.deflections_, step_.factor_, step_.problem_, h, w),
         held_(model_, step_.rows_, step_.A_, w),
         rows_(model_, taped_model_, tape_),
-        projection_(model_, w) {
+        step_rows_{rows_, nullptr, take<S>(w, model_.loop_nq())},
+        accelerations_(model_, step_rows_, tape_, false, w),
+        projection_(model_, w),
+        report_(run.contacts.points, run.sensors, w) {
     w_ = w;
     step_.free_.rounds = &rounds_;
     step_.problem_.renewal = &renewal_;
@@ -84,6 +85,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     S* const sum = take<S>(w, 9 * std::ptrdiff_t{nv});
     for (int i = 0; i < 9 * nv; ++i) sum[i] = o;
     const StepMatrixCotangents<S> matrix = {sum, sum + nv, sums.theta};
+    for (S& own : gravity_bar_) own = o;
     S *const v_bar = sum + 3 * nv, *const first_bar = sum + 4 * nv, *const start_bar = sum + 5 * nv,
              *const shift_bar = sum + 6 * nv, *const inertia_bar = sum + 7 * nv;
     const BodyCotangents<S>& of = body_;
@@ -93,7 +95,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     auto* const places = take<Vec3<S>>(w, model_.bodies);
     for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
     tree_.gather_places(places);
-    pull_states(bar);
+    pull_states(bar, {sums.theta, inertia_bar, places, gravity_bar_}, w);
     if (projects()) {
       projection_.pull(bar.q, bar.v, {nullptr, inertia_bar, sums.theta}, places, rows_, tape_, w);
     }
@@ -103,6 +105,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     for (int i = 0; i < nv; ++i) v_bar[i] = take_cotangent(v1_[i]);
     if (sums.switches.counts()) count_switches(sums.switches);
     contact_.pull_end(bar.deflections, bar.turnings);
+    report_.pull(contact_);
     pull_coordinates_end(bar, v_bar, shift_bar);
     gather_twists(0, v_bar, w);
     pull_pass(0, v_bar, bar, shift_bar, matrix, w);
@@ -135,15 +138,15 @@ class ConvexStepProduct : public TapedConvexStep<S> {
   friend class ConvexStepDerivatives<S>;
 
   using Base::at_end_, Base::base_, Base::before_, Base::bounded_, Base::bounded_count_, Base::contacts_;
-  using Base::coordinate_, Base::current_, Base::dq_, Base::each_users_joint, Base::end_v_, Base::free_;
-  using Base::h_, Base::model_, Base::note_signals, Base::number_, Base::projects;
+  using Base::coordinate_, Base::current_, Base::dq_, Base::each_users_joint, Base::end_v_, Base::for_tape;
+  using Base::free_, Base::h_, Base::model_, Base::note_signals, Base::number_, Base::on_tape, Base::projects;
   using Base::pull_projected_end, Base::q1_, Base::rate_, Base::rate_change_, Base::read_numbers;
   using Base::record_blocks, Base::record_forces, Base::record_free_velocity, Base::record_motion;
-  using Base::record_states, Base::renewal_, Base::rounds_, Base::seed_gravity, Base::seed_numbers;
-  using Base::seed_signals, Base::seed_state, Base::share_, Base::shift_, Base::start_q_, Base::start_v_;
-  using Base::step_, Base::take_inputs_of_motion, Base::take_inputs_of_numbers, Base::take_inputs_of_state;
-  using Base::tape_, Base::taped_model_, Base::tau_, Base::theta_, Base::tree_, Base::v1_, Base::v_;
-  using Base::w_;
+  using Base::record_states, Base::renewal_, Base::rounds_, Base::seed_gravity, Base::seed_law;
+  using Base::seed_numbers, Base::seed_signals, Base::seed_state, Base::share_, Base::shift_, Base::start_q_;
+  using Base::start_v_, Base::step_, Base::take_inputs_of_motion, Base::take_inputs_of_numbers;
+  using Base::take_inputs_of_state, Base::tape_, Base::taped_model_, Base::taped_system, Base::tau_;
+  using Base::theta_, Base::tree_, Base::v1_, Base::v_, Base::w_;
 
   static constexpr int passes = BodyCotangents<S>::passes;
 
@@ -179,15 +182,31 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     begin_end_ = tape_.edges;
     record_motion(step_.singles_);
     if (projects()) project_end();
-    begin_states_ = tape_.edges;
-    record_states(time, *end_);
-    record_blocks(segment, at_end_.q, at_end_.v);
     contact_.begin(twists_, body_, made_passes());
     if (any(renewal_.worlds)) {
       evaluate(1);
       contact_.renew_limits(renewal_.worlds);
     }
+    begin_states_ = tape_.edges;
+    record_states(time, *end_);
+    if (segment.due != 0) record_end(segment);
     if (projects()) begin_rows();
+  }
+
+  /// Sampled blocks at the end, which may read accelerations, wrenches and contacts.
+  void record_end(const StepSegment<S>& segment) {
+    const auto is_due = [&](int block) { return on_tape(segment.is_due(block)); };
+    const auto readers = report_readers<R>(*model_.signals, report_.sensors(), segment.due, is_due);
+    Workspace<R> w = for_tape();
+    const Force<R>* wrenches = nullptr;
+    if (readers.some()) {
+      evaluate(0);
+      report_.take_points(contact_, tape_);
+      wrenches = report_.act(readers, taped_model_, at_end_.q, current_, w);
+    }
+    System<R> system = taped_system(w);
+    system.taped = &accelerations_;
+    record_blocks(segment, system, at_end_.q, at_end_.v, wrenches);
   }
 
   /// Velocities of the passes, and what twists they give.
@@ -233,10 +252,12 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     projection_.make(time_of_end_, q, v, start_->loop_q, w_);
   }
 
-  /// Takes cotangents of the signals back to the state at the end.
-  void pull_states(const StateCotangents<S>& bar) const {
+  /// Takes cotangents of the signals back to the state at the end, and the report of contacts.
+  void pull_states(const StateCotangents<S>& bar,
+                   const AccelerationCotangents<S>& sums,
+                   const Workspace<S>& w) {
     seed_signals(bar);
-    tape_.pull(begin_states_);
+    accelerations_.pull(tape_.edges, sums, w, begin_states_);
     if (projects()) pull_projected_end(bar);
   }
 
@@ -285,13 +306,6 @@ class ConvexStepProduct : public TapedConvexStep<S> {
       shift_bar[law.v] += s_bar;
     }
     for (int n = 0; n < bounded_count_; ++n) bounded_bar_[n] = contact::BoundedForce<S>{};
-  }
-
-  /// Of numbers in which worlds may differ.
-  static void seed_law(const constraints::CoordinateLaw<N>& law,
-                       const constraints::CoordinateCotangents<S>& bar) {
-    seed(law.friction, bar.friction), seed(law.stiffness, bar.stiffness), seed(law.damping, bar.damping);
-    seed(law.lower, bar.below), seed(law.upper, -bar.above);
   }
 
   /// Takes cotangents of a pass's twists to its velocities, while the problem is linear in them; those by q
@@ -371,7 +385,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
       v_bar[i] = fnma(B.impulse.slope, lambda[i], v_bar[i]);
       contact::bounded_impulse_product<S>(B.law, h_, B.now, lambda[i], bounded_bar_[n]);
     }
-    if (!step_.rows_.empty()) apply_matrix(lambda, L, v_bar, w);
+    if (!step_.rows_.empty()) apply_step_matrix<S>(model_, tree_, step_.free_.base, lambda, L, v_bar, w);
     for (int i = 0; i < nv; ++i) seed(free_[i], v_bar[i]);
     subtract_matrix_product(model_,
                             tree_,
@@ -381,20 +395,6 @@ class ConvexStepProduct : public TapedConvexStep<S> {
                             static_cast<const S*>(change_[pass]),
                             matrix,
                             w);
-  }
-
-  /// Sets v̄* = A λ, which rows do not change; L are the twists that λ gives.
-  void apply_matrix(const S* lambda, const Motion<S>* L, S* to, Workspace<S> w) const {
-    auto* const momentum = take<Force<S>>(w, model_.bodies);
-    for (int b = 0; b < model_.bodies; ++b) momentum[b] = dynamics::body_inertia<S>(model_, b) * L[b];
-    S* const minus = take<S>(w, model_.nv);
-    const S* const base = step_.free_.base;
-    for (int i = 0; i < model_.nv; ++i) {
-      to[i] = (all<S>(model_.armature[i]) + base[i]) * lambda[i];
-      minus[i] = -lambda[i];
-    }
-    dynamics::subtract_beside_diagonal(model_, base, static_cast<const S*>(minus), to);
-    tree_.gather(L, lambda, momentum, nullptr, to);
   }
 
   /// Takes cotangents of trees' velocities without contacts back to the forces and the start.
@@ -446,7 +446,6 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     }
     dynamics::subtract_block_cotangents(
         model_, static_cast<const S*>(kappa), static_cast<const S*>(acceleration), matrix.base);
-    S gravity_bar[3] = {o, o, o};
     tree_.add(start_v_,
               acceleration,
               minus,
@@ -457,8 +456,8 @@ class ConvexStepProduct : public TapedConvexStep<S> {
               matrix.theta,
               nullptr,
               nullptr,
-              gravity_bar);
-    seed_gravity(gravity_bar);
+              gravity_bar_);
+    seed_gravity(gravity_bar_);
   }
 
   void read_inputs(const S* q_bar,
@@ -483,7 +482,11 @@ class ConvexStepProduct : public TapedConvexStep<S> {
   ContactProduct<S> contact_;
   HeldRowsProduct<S, differs> held_;
   constraints::RowProduct<S, differs> rows_;
+  const StepRows<S, differs> step_rows_;
+  TapedAccelerations<R> accelerations_;  ///< of blocks at the end
   constraints::ProjectionProduct<S, differs> projection_;
+  TapedReport<S, differs> report_;
+  S gravity_bar_[3];
   const ContactState<S>*start_ = nullptr, *end_ = nullptr;
   S time_of_end_;
   int begin_free_ = 0, begin_end_ = 0, begin_states_ = 0;  ///< places on the tape

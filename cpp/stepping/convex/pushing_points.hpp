@@ -157,6 +157,7 @@ class PushingPoints {
   const Point& operator[](int n) const { return point_[n]; }
   contact::PointIterate<S>& iterate(const Point& T) const { return problem_.kinds.points.point[T.slot]; }
   int number(const Point& T) const { return problem_.pairs.slot[T.slot]; }
+  int pair_number(const Point& T) const { return problem_.pairs.index[T.place]; }
   int turning_number(const Point& T) const { return T.pair->turning + number(T) - T.pair->first; }
   const Mat3<S>& axes(const Point& T) const { return problem_.pairs.R_AB[T.place]; }
   const Pose<S>& pose(int body) const { return factor_.X_WB[body]; }

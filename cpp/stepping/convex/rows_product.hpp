@@ -11,6 +11,26 @@
 
 namespace pysim::stepping {
 
+/// Sets A λ (nv), where `base` is what A has beside M, and L [bodies] are the twists that λ gives.
+template <class S>
+void apply_step_matrix(const tree::ModelOf<S>& model,
+                       const dynamics::TreeProduct<S>& tree,
+                       const S* base,
+                       const S* lambda,
+                       const spatial::Motion<S>* L,
+                       S* to,
+                       tree::Workspace<S> w) {
+  auto* const momentum = tree::take<spatial::Force<S>>(w, model.bodies);
+  for (int b = 0; b < model.bodies; ++b) momentum[b] = dynamics::body_inertia<S>(model, b) * L[b];
+  S* const minus = tree::take<S>(w, model.nv);
+  for (int i = 0; i < model.nv; ++i) {
+    to[i] = (simd::all<S>(model.armature[i]) + base[i]) * lambda[i];
+    minus[i] = -lambda[i];
+  }
+  dynamics::subtract_beside_diagonal(model, base, static_cast<const S*>(minus), to);
+  tree.gather(L, lambda, momentum, nullptr, to);
+}
+
 template <class S, bool differs>
 class HeldRowsProduct {
  public:

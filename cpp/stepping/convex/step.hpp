@@ -34,8 +34,9 @@ struct ConvexRun {
   PairSchedule<S>& schedule;
   const int* work =
       nullptr;  ///< [pairs + coordinates] places of their work among the states of elements, or −1
-  contact::IterationLog* log = nullptr;      ///< of a world alone; null for none
-  contact::Solution<S>* solution = nullptr;  ///< takes down that of a step; null for none
+  contact::IterationLog* log = nullptr;          ///< of a world alone; null for none
+  contact::Solution<S>* solution = nullptr;      ///< takes down that of a step; null for none
+  const contact::SensorList* sensors = nullptr;  ///< of contacts, for blocks at its end; null for none
 };
 
 template <class S>

@@ -243,6 +243,13 @@ class TapedConvexStep : public TapedStep<S> {
     end_states<R>(system, R(time), R(h_), end.q, end.v, mean, number_, w);
   }
 
+  /// Of numbers in which worlds may differ.
+  static void seed_law(const constraints::CoordinateLaw<N>& law,
+                       const constraints::CoordinateCotangents<S>& bar) {
+    seed(law.friction, bar.friction), seed(law.stiffness, bar.stiffness), seed(law.damping, bar.damping);
+    seed(law.lower, bar.below), seed(law.upper, -bar.above);
+  }
+
   const contact::Contacts<Parameter>& contacts_;
   const S h_;
   VelocityRounds<S> rounds_;

@@ -1,0 +1,155 @@
+// Contacts at the end of a convex step as sampled blocks read them: wrenches on the bodies, and the numbers
+// of contact sensors.
+//
+//     f_B = R_WBᵀ f    t_B = R_WBᵀ ((x − p_B) × f + m)         of the forces f at points x that the step
+//     reports
+//
+// Accelerations follow from these wrenches at the state in which the step ends. Points are in ascending
+// order, so that sums have the same bits whatever touches in other worlds.
+#pragma once
+
+#include "contact/sensors.hpp"
+#include "elements/placed_bodies.hpp"
+#include "stepping/sampled_signals.hpp"
+
+namespace pysim::stepping {
+
+/// Blocks that are due at the end of a step, by what they read of it.
+template <class S>
+struct ReportReaders {
+  bool accelerations = false;                   ///< or wrenches
+  simd::Mask<S> contacts = simd::nowhere<S>();  ///< worlds in which contacts are read
+
+  bool some() const { return accelerations || any(contacts); }
+};
+
+template <class S, class IsDue>
+ReportReaders<S> report_readers(const tree::Signals& signals,
+                                const contact::SensorList& sensors,
+                                std::uint64_t due,
+                                const IsDue& is_due) {
+  ReportReaders<S> found;
+  for (int k = 0; k < signals.blocks; ++k) {
+    if (((due >> k) & 1) == 0) continue;
+    const SignalProgram& own = signals.block[k].program;
+    found.accelerations |= own.after_dynamics;
+    if (reads_contacts(signals, own, sensors)) found.contacts |= is_due(k);
+  }
+  return found;
+}
+
+template <class S>
+class EndReport {
+ public:
+  using Bodies = const elements::PlacedBody<S>*;
+
+  /// A point on bodies a, −1 for the world, and b.
+  struct Point {
+    int shapes, a, b;  ///< the pair of shapes, and its bodies
+    contact::PointReport<spatial::Vec3<S>> at;
+    simd::Mask<S> pushes;
+  };
+
+  /// Room for some points; `sensors` measure them, null for none.
+  template <class W>
+  EndReport(int points, const contact::SensorList* sensors, W& w) : point_(take<Point>(w, points)) {
+    if (sensors != nullptr) sensors_ = *sensors;
+  }
+
+  const contact::SensorList& sensors() const { return sensors_; }
+  int count() const { return count_; }
+  const Point& operator[](int n) const { return point_[n]; }
+  void add(const Point& point) { point_[count_++] = point; }
+
+  /// Sets the numbers of sensors that blocks read, at the user's q. Returns the
+  /// wrenches on the bodies, null if no block reads accelerations; they lie in
+  /// `w`.
+  const spatial::Force<S>* act(const ReportReaders<S>& readers,
+                               const ModelOf<S>& model,
+                               const S* users_q,
+                               S* numbers,
+                               Workspace<S>& w) const {
+    auto* const body = take<elements::PlacedBody<S>>(w, model.bodies);
+    auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
+    const S *const q = tree::full_q(model, users_q, w), *const still = nullptr;
+    elements::place_bodies(model, q, still, body, columns);
+    for (int k = 0; any(readers.contacts) && k < sensors_.count; ++k) {
+      set_numbers(sensors_.sensor[k], model, body, readers.contacts, numbers);
+    }
+    if (!readers.accelerations) return nullptr;
+    const auto wrenches = elements::take_wrenches<S>(model, body, w);
+    add_wrenches(body, wrenches.sum);
+    return wrenches.sum;
+  }
+
+ private:
+  /// Adds the wrenches on the bodies, in their frames.
+  void add_wrenches(Bodies body, spatial::Force<S>* sum) const {
+    for (int n = 0; n < count_; ++n) {
+      const Point& own = point_[n];
+      sum[own.b] += wrench(own, body[own.b].X_WB);
+      if (own.a >= 0) sum[own.a] = sum[own.a] - wrench(own, body[own.a].X_WB);
+    }
+  }
+
+  static spatial::Force<S> wrench(const Point& own, const spatial::Pose<S>& X) {
+    const auto torque = cross(own.at.position - X.p, own.at.force) + own.at.moment;
+    return {transpose_times(X.R, own.at.force), transpose_times(X.R, torque)};
+  }
+
+  /// Sets the numbers of a sensor, in some worlds.
+  void set_numbers(const contact::SensorView& sensor,
+                   const ModelOf<S>& model,
+                   Bodies body,
+                   simd::Mask<S> worlds,
+                   S* numbers) const {
+    const spatial::Pose<S> frame = placed(sensor.body, sensor.frame, model, body),
+                           axes = placed(sensor.axes_body, sensor.axes, model, body);
+    const S o = all<S>(0);
+    S normal = o;
+    spatial::Vec3<S> force = {o, o, o}, torque = force;
+    auto touches = simd::nowhere<S>();
+    for (int n = 0; n < count_; ++n) {
+      const Point& own = point_[n];
+      const double sign = sign_of(sensor, own.shapes);
+      if (sign == 0) continue;
+      const S s = number(sign);
+      touches |= own.pushes;
+      normal = normal + dot(own.at.force, own.at.normal);
+      force = force + s * own.at.force;
+      torque = torque + s * (cross(own.at.position - frame.p, own.at.force) + own.at.moment);
+    }
+    const auto f = transpose_times(axes.R, force), t = transpose_times(axes.R, torque);
+    const S found[] = {select(touches, all<S>(1), o), normal, f.x, f.y, f.z, t.x, t.y, t.z};
+    for (int i = 0; i < contact::SensorView::numbers; ++i) {
+      S& to = numbers[sensor.place[i]];
+      to = select(worlds, found[i], to);
+    }
+  }
+
+  static double sign_of(const contact::SensorView& sensor, int shapes) {
+    for (int i = 0; i < sensor.shapes; ++i) {
+      if (sensor.shape[i] == shapes) return sensor.sign[i];
+    }
+    return 0;
+  }
+
+  /// Pose in the world of a frame in the user's frame of a body.
+  static spatial::Pose<S> placed(int b, const double* frame, const ModelOf<S>& model, Bodies body) {
+    const auto column = [&](int j) {
+      return spatial::Vec3<S>{number(frame[j]), number(frame[4 + j]), number(frame[8 + j])};
+    };
+    const spatial::Pose<S> X = {{column(0), column(1), column(2)}, column(3)};
+    if (b < 0) return X;
+    const auto turn = transpose(spatial::all33<S>(model.constants[b].alignment));
+    return body[b].X_WB * spatial::Pose<S>{turn * X.R, turn * X.p};
+  }
+
+  static S number(double x) { return all<S>(static_cast<typename S::Real>(x)); }
+
+  Point* const point_;
+  int count_ = 0;
+  contact::SensorList sensors_;
+};
+
+}  // namespace pysim::stepping
