@@ -85,17 +85,17 @@ class Parameters:
 
     def derivatives(self, bars: Mapping[str, Array]) -> dict[str, Array]:
         """Return derivatives by the parameters, from those by inertias, laws and other numbers (n, …)."""
-        found: dict[str, Any] = {}
+        derivatives: dict[str, Any] = {}
         if not self._slopes:
-            return found
+            return derivatives
         bar = np.concatenate([bars[name] for name in (*SUMS, "numbers")], axis=1)
         bar[:, self._same[0]] += bar[:, self._same[1]]
         for path, (places, slopes) in self._slopes.items():
             # sums have one order for any number of worlds
             of_numbers = np.ascontiguousarray(bar[:, places])
             own = (slopes @ of_numbers[:, :, None])[:, :, 0]
-            found[path] = own if self._chosen[path].is_list else own[:, 0]
-        return found
+            derivatives[path] = own if self._chosen[path].is_list else own[:, 0]
+        return derivatives
 
 
 def _computes_dynamics(signals: CompiledSignals | None, *, reads_signals: bool) -> bool:

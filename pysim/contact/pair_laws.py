@@ -107,8 +107,8 @@ class LawsOfWorlds:
         ]
         if varied not in self._alike:
             kinds: dict[object, list[int]] = {}
-            for n, (own, load) in enumerate(zip(surfaces, self._loads, strict=True)):
-                kinds.setdefault(law_kind(own, load), []).append(n)
+            for n, (touching, load) in enumerate(zip(surfaces, self._loads, strict=True)):
+                kinds.setdefault(law_kind(touching, load), []).append(n)
             self._alike[varied] = [
                 LawGroup(rows, [self._loads[n] for n in rows]) for rows in kinds.values()
             ]
@@ -120,11 +120,11 @@ class LawsOfWorlds:
             laws.append((alike.rows, law.numbers))
         symbolic = [x for _, own in laws for x in own if isinstance(x, SymbolicArray)]
         shape = (len(self._groups), len(NUMBERS), len(gravity))
-        found = np.empty_like(symbolic[0], shape=shape) if symbolic else np.empty(shape)
+        columns = np.empty_like(symbolic[0], shape=shape) if symbolic else np.empty(shape)
         for rows, numbers in laws:
             for i, number in enumerate(numbers):
-                found[rows, i] = number
-        return found
+                columns[rows, i] = number
+        return columns
 
 
 def laws_of_shapes(

@@ -157,7 +157,7 @@ def _braking_impulses(
     impulses = trajectory.contact_impulses
     some = np.flatnonzero(np.abs(impulses).max(axis=(0, 2), initial=0.0))
     links = np.array(_links(scene)).reshape(-1, 2)[some]
-    found = []
+    braked = []
     for side, sign in ((0, -1.0), (1, 1.0)):
         b, other, J = links[:, side], links[:, 1 - side], sign * impulses[2:, some]
         v = velocity[:, b] - velocity[:, other]
@@ -167,8 +167,8 @@ def _braking_impulses(
         mask = (
             (b >= 0) & (speed[:-1] > SLIDING) & (after < CAUGHT_SHARE * speed[:-1]) & (against > 0)
         )
-        found += [(r + 2, k, side, J[r, k]) for r, k in np.argwhere(mask).tolist()]
-    for r, k, side, J in sorted(found, key=lambda one: one[:3]):
+        braked += [(r + 2, k, side, J[r, k]) for r, k in np.argwhere(mask).tolist()]
+    for r, k, side, J in sorted(braked, key=lambda one: one[:3]):
         yield r, int(some[k]), int(links[k, side]), int(links[k, 1 - side]), J
 
 
