@@ -91,12 +91,14 @@ class Stepped : Mechanism {
         return to;
       };
       auto w = scratch();
-      const std::vector<double> still_phi(static_cast<std::size_t>(parts_.sizes.loop_q), 0.0);
       const auto take_state = [&] {
         T* const q = tree::take<T>(w, parts_.sizes.q);
         simd::copy_each<T>(q_dual_, parts_.sizes.q, q);
-        return stepping::SchemeState<T>{
-            q, slopes(parts_.v, dv, w), slopes(parts_.scheme, dm, w), slopes(parts_.loop_q, still_phi, w)};
+        return stepping::SchemeState<T>{q,
+                                        slopes(parts_.v, dv, w),
+                                        slopes(parts_.scheme, dm, w),
+                                        slopes(parts_.loop_q, still(parts_.sizes.loop_q), w),
+                                        slopes(parts_.pivots, still(parts_.sizes.pivots), w)};
       };
       const auto start = take_state(), state = take_state();
       stepping::System<T> system = {dual_model_, actuation_, w, nullptr};
@@ -124,7 +126,8 @@ class Stepped : Mechanism {
       return stepping::SchemeState<P>{numbers(parts_.q, parts_.sizes.q, w),
                                       numbers(parts_.v, nv_, w),
                                       numbers(parts_.scheme, carried_, w),
-                                      numbers(parts_.loop_q, parts_.sizes.loop_q, w)};
+                                      numbers(parts_.loop_q, parts_.sizes.loop_q, w),
+                                      numbers(parts_.pivots, parts_.sizes.pivots, w)};
     };
     const auto start = state(), end = state();
     simd::copy_each<P>(q_, parts_.sizes.q, start.q);
