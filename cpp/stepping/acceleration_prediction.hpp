@@ -39,7 +39,7 @@ void find_dependence(const System<S>& system,
                      const S* q,
                      const S* v,
                      const SolverState<S>& memory) {
-  if (system.dependence == nullptr) return;
+  if (system.dependence == nullptr || system.model.rows == 0) return;
   const auto unknown = wanted & (memory.apart() == all<S>(0)) & !system.dependence->known;
   if (none(unknown)) return;
   System<S> inner = system;
