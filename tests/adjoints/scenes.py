@@ -265,3 +265,8 @@ def walker_by_alpha() -> str:
 def walker_by_midpoint() -> str:
     """Return the walker in the air, by the implicit midpoint rule."""
     return walker(integrator="implicit_midpoint", height=0.6)
+
+
+def walker_with_loop_by_midpoint() -> str:
+    """Return the walker with a loop in the air, by the implicit midpoint rule."""
+    return walker(integrator="implicit_midpoint", height=0.6, closes=True)

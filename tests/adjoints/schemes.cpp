@@ -44,6 +44,20 @@ simd::Mask<adjoints::T> iterate(const System<adjoints::T>& system,
   return newton.solved;
 }
 
+/// All corrections of λ are made, until slopes have converged, too.
+template <>
+simd::Mask<adjoints::T> RattleIterate<adjoints::T>::take(int nq,
+                                                         int nv,
+                                                         const adjoints::T* next_q,
+                                                         const adjoints::T* next_v,
+                                                         simd::Mask<adjoints::T> made,
+                                                         adjoints::T) {
+  simd::copy_where<adjoints::T>(active, next_q, nq, q);
+  simd::copy_where<adjoints::T>(active, next_v, nv, v);
+  good = made;
+  return active;
+}
+
 }  // namespace pysim::stepping
 
 namespace pysim::adjoints {
