@@ -180,14 +180,15 @@ class Chain:
     def rotations_along(self, points: Array, tangents: Array) -> Array:
         """Return the rotations (n, 3, 3) of the hinges' frames when they are at other points (n + 1, 3).
 
-        Tangents (2, 3) are those at the beginning and at the end, along which the body of the end is, if there is one.
+        Tangents (2, 3) are those at the beginning and at the end, along which the body of a held end is. That of a free
+        end is as without stress beside the last bar: it is light, and a moment would shake it.
         """
         there = frames_along(points, tangents[0])[:, :3, :3]
         rotations = [
             R @ self.bar_frames[k][:3, :3].T @ self.hinge_frames[k][:3, :3]
             for k, R in enumerate(there)
         ]
-        if self.has_end:
+        if self.has_end and self.ends[1] != "free":
             rotations.append(turned(there[-1], tangents[1]))
         return np.array(rotations)
 

@@ -48,9 +48,9 @@ _TURN_Z_TO_X = np.array(
 
 @dataclass(frozen=True)
 class RodStart:
-    """Bars, and the body of the end, at the start: where the rod begins (3,), and the axes (n, 3, 3) of their frames.
+    """Bars, and the body of a held end, at the start, in frame A.
 
-    Both are in frame A.
+    `begin` (3,) is where the rod begins, `rotations` (n, 3, 3) are the axes of their frames.
     """
 
     begin: Array
@@ -117,7 +117,7 @@ class RodParts:
             if kind == "revolute":
                 K = K[[1 if table.planar == "y" else 2]]
             joint = with_fields(joint, stiffness=K, damping=table.damping * K)
-        if start is None:
+        if start is None or k == len(start.rotations):
             return joint
         before = np.eye(3) if k == 0 else start.rotations[k - 1]
         H0 = chain.hinge_frames[0]
