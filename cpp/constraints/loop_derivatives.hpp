@@ -9,19 +9,19 @@
 
 namespace pysim::constraints {
 
-/// Subtracts Sᵀ F of every joint from a body to the root from column `own` of a matrix.
+/// Subtracts Sᵀ F of every joint from a body to the root from column `column` of a matrix.
 template <class S>
 void subtract_to_root(const ModelOf<S>& model,
                       int body,
                       const Force<S>& F,
                       const CoordinateDerivatives<S>* coordinate,
-                      int own,
+                      int column,
                       S* matrix) {
   for (int b = body; b >= 0; b = model.joint[b].parent) {
     const Joint& joint = model.joint[b];
     for (int i = joint.v; i < joint.v + joint.nv; ++i) {
       const auto& row = model.mimic_v[i];
-      S& entry = matrix[row.reduced * model.reduced_nv + own];
+      S& entry = matrix[row.reduced * model.reduced_nv + column];
       entry = fnma(all<S>(row.ratio), dot(coordinate[i].Sj, F), entry);
     }
   }
@@ -33,19 +33,19 @@ template <class S>
 void subtract_wrench_changes(const ModelOf<S>& model,
                              int body,
                              bool along_b,
-                             const LoopAtState<S>& held,
+                             const LoopAtState<S>& at_state,
                              const LoopChange<S>& change,
                              const LoopMotion<S>& m,
                              const RneaDerivatives<S>& d,
                              S* D_q) {
-  const Loop& loop = model.loop[held.k];
+  const Loop& loop = model.loop[at_state.k];
   const Joint& joint = model.joint[body];
   const Pose<S>& X_RB = along_b ? m.X_RbB : m.X_RaB;
   for (int k = joint.v; k < joint.v + joint.nv; ++k) {
     const auto& along = model.mimic_v[k];
     const S ratio = all<S>(along_b ? along.ratio : -along.ratio);
     const Motion<S> xi = ratio * to_child(X_RB, d.coordinate[k].Sj);
-    Force<S> on_a = -cross(xi, held.F);
+    Force<S> on_a = -cross(xi, at_state.F);
     if (change.turns) {
       const Force<S> dF = times(change.T, xi);
       on_a = on_a - dF;
@@ -71,14 +71,14 @@ void add_loop_slopes(const ModelOf<S>& model,
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];
     const LoopMotion<S> m(model, k, clock, X_WB, d, w);
-    const LoopAtState<S> held(k, loop, m.relative, W, lambda);
+    const LoopAtState<S> at_state(k, loop, m.relative, W, lambda);
     LoopChange<S> change;
-    loop_change(model, held, phi, change, w);
-    put_row_slopes(model, held, change, m, d, out);
+    loop_change(model, at_state, phi, change, w);
+    put_row_slopes(model, at_state, change, m, d, out);
     for (int a = loop.a, b = loop.b; a != b;) {
       const bool along_b = b > a;
       int& at = along_b ? b : a;
-      subtract_wrench_changes(model, at, along_b, held, change, m, d, D_q);
+      subtract_wrench_changes(model, at, along_b, at_state, change, m, d, D_q);
       at = model.joint[at].parent;
     }
   }

@@ -33,18 +33,18 @@ class PulledConvexSteps {
              live_.memory[1],
              live_.report[1],
              &live_},
-        held_{model, *batch.actuation, w, lanes.loop_q} {
+        system_{model, *batch.actuation, w, lanes.loop_q} {
     AdvanceConvexWorlds::load_contacts(batch, first, pack, start_);
-    held_.signals = lanes.signals;
-    held_.workspace = w;
+    system_.signals = lanes.signals;
+    system_.workspace = w;
   }
 
   const S* end_q() const { return end_.q; }
   const S* end_v() const { return end_.v; }
 
   simd::Mask<S> make(const stepping::StepSegment<S>& segment, Workspace<S> w) {
-    stepping::System<S> system = held_;
-    system.signals = held_.with_own_signals(w).signals;
+    stepping::System<S> system = system_;
+    system.signals = system_.with_own_signals(w).signals;
     contact::PairSchedule<S> schedule(contacts_, model_.bodies, w);
     const auto run = run_with(schedule);
     begin();
@@ -53,7 +53,7 @@ class PulledConvexSteps {
     stepping::copy_state<S>(model_, places_, end_, start_, [&](const S* from, int count, S* to) {
       simd::copy_where<S>(segment.worlds, from, count, to);
     });
-    held_.keep_signals(segment.worlds, system);
+    system_.keep_signals(segment.worlds, system);
     return good;
   }
 
@@ -61,14 +61,14 @@ class PulledConvexSteps {
   void run_blocks(const stepping::StepSegment<S>& segment,
                   const WorldLanes<S>& lanes,
                   const Workspace<S>& w) {
-    const BlocksAfterContacts<S> blocks = {held_, lanes, contacts_, batch_.contacts.sensors, start_, w};
+    const BlocksAfterContacts<S> blocks = {system_, lanes, contacts_, batch_.contacts.sensors, start_, w};
     blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
   }
 
   template <class Use>
   void differentiate(const stepping::StepSegment<S>& segment, bool first, Workspace<S> w, const Use& use) {
-    stepping::System<S> system = held_;
-    system.signals = held_.with_own_signals(w).signals;
+    stepping::System<S> system = system_;
+    system.signals = system_.with_own_signals(w).signals;
     contact::PairSchedule<S> schedule(contacts_, model_.bodies, w);
     const auto run = run_with(schedule);
     begin();
@@ -115,12 +115,12 @@ class PulledConvexSteps {
   void compose(const StepMatrices& matrices,
                simd::Mask<S> worlds,
                bool is_last,
-               const S* own,
+               const S* matrix,
                S* touching,
                Workspace<S> w) const {
     const int rows = matrices.rows, columns = matrices.columns;
     const S o = all<S>(0), e = all<S>(1);
-    S *const behind = take<S>(w, rows * columns), *const both = take<S>(w, rows * columns),
+    S *const behind = take<S>(w, rows * columns), *const product = take<S>(w, rows * columns),
              *const touched = take<S>(w, contacts_.points);
     for (int i = 0; i < rows * columns; ++i) behind[i] = i % columns == i / columns ? e : o;
     for (int k = 0; k < contacts_.points; ++k) touched[k] = o;
@@ -129,17 +129,17 @@ class PulledConvexSteps {
       load(matrices.touching, contacts_.points, touched);
     }
     for (int i = 0; i < rows; ++i) {
-      S *const to = both + i * columns, *const from = behind + i * columns;
+      S *const to = product + i * columns, *const from = behind + i * columns;
       for (int c = 0; c < columns; ++c) to[c] = c < rows ? o : from[c];
       for (int k = 0; k < rows; ++k) {
-        for (int c = 0; c < columns; ++c) to[c] = fma(from[k], own[k * columns + c], to[c]);
+        for (int c = 0; c < columns; ++c) to[c] = fma(from[k], matrix[k * columns + c], to[c]);
       }
       for (int c = 0; c < columns; ++c) to[c] = select(worlds, to[c], from[c]);
     }
     for (int k = 0; k < contacts_.points; ++k) {
       touching[k] = max(touched[k], select(worlds, touching[k], o));
     }
-    store(both, rows * columns, matrices.to);
+    store(product, rows * columns, matrices.to);
     store(touching, contacts_.points, matrices.touching);
   }
 
@@ -182,7 +182,7 @@ class PulledConvexSteps {
   const contact::ContactMemory places_;
   contact::LivePoints<S> live_;
   const contact::ContactState<S> start_, end_;
-  stepping::System<S> held_;  ///< whose signals are those at the start
+  stepping::System<S> system_;  ///< whose signals are those at the start
 };
 
 }  // namespace pysim::engine

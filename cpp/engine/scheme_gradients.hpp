@@ -38,13 +38,13 @@ class PulledSchemeSteps {
              take<S>(w, carried_),
              take<S>(w, model.loop_nq()),
              take<S>(w, batch.call.worlds.sizes.pivots)},
-        held_{model, *batch.actuation, w, lanes.loop_q} {
+        system_{model, *batch.actuation, w, lanes.loop_q} {
     bool jumped[S::width];
     for (int k = 0; k < S::width; ++k) jumped[k] = batch.call.worlds.jumped[pack.world(k)] != 0;
     jumped_ = stepping::lanes_of<S>(jumped);
-    held_.spectral_radius = batch.spectral_radius;
-    held_.signals = lanes.signals;
-    held_.workspace = w;
+    system_.spectral_radius = batch.spectral_radius;
+    system_.signals = lanes.signals;
+    system_.workspace = w;
   }
 
   const S* end_q() const { return end_.q; }
@@ -52,7 +52,7 @@ class PulledSchemeSteps {
 
   simd::Mask<S> make(const stepping::StepSegment<S>& segment, Workspace<S> w) {
     auto dependence = constraints::take_dependence<S>(model_.rows, w);
-    stepping::System<S> system = held_.with_own_signals(w);
+    stepping::System<S> system = system_.with_own_signals(w);
     system.workspace = w;
     system.dependence = &dependence;
     start_.each_part(
@@ -62,7 +62,7 @@ class PulledSchemeSteps {
     end_.each_part(model_, carried_, start_, [&](const S* from, int count, S* to) {
       simd::copy_where<S>(segment.worlds, from, count, to);
     });
-    held_.keep_signals(segment.worlds, system);
+    system_.keep_signals(segment.worlds, system);
     bool due[S::width];
     for (int k = 0; k < S::width; ++k) due[k] = segment.due_by_lane[k] != 0;
     jumped_ = stepping::lanes_of<S>(due) | (jumped_ & !segment.worlds);
@@ -73,13 +73,13 @@ class PulledSchemeSteps {
   void run_blocks(const stepping::StepSegment<S>& segment,
                   const WorldLanes<S>& lanes,
                   const Workspace<S>& w) {
-    const DueBlocks<S> blocks = {held_, lanes, w};
+    const DueBlocks<S> blocks = {system_, lanes, w};
     blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
   }
 
   template <class Use>
   void differentiate(const stepping::StepSegment<S>& segment, bool, Workspace<S> w, const Use& use) {
-    const stepping::System<S> system = held_.with_own_signals(w);
+    const stepping::System<S> system = system_.with_own_signals(w);
     Product product(system, varied_, carried_, segment.length, w);
     const auto good = product.make(segment, jumped_, start_, end_);
     use(product, good);
@@ -93,8 +93,8 @@ class PulledSchemeSteps {
   const ModelOf<S>& model_;
   const int carried_;
   const stepping::SchemeState<S> start_, end_;
-  simd::Mask<S> jumped_;      ///< whose forces have changed since the last step
-  stepping::System<S> held_;  ///< whose signals are those at the start
+  simd::Mask<S> jumped_;        ///< whose forces have changed since the last step
+  stepping::System<S> system_;  ///< whose signals are those at the start
 };
 
 /// Products of steps of the scheme of worlds.

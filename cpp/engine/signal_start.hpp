@@ -113,24 +113,24 @@ class SignalStartProduct {
   }
 
   void pull_settled(std::uint64_t sampled, std::uint64_t begin) {
-    const auto& own = batch_.start;
+    const auto& signals = batch_.start;
     R* const placed = with_initial(start_);
-    const R* const held = run(sampled, placed);
-    for (int i = 0; i < own.outputs; ++i) placed[own.output[i]] = held[own.output[i]];
+    const R* const outputs = run(sampled, placed);
+    for (int i = 0; i < signals.outputs; ++i) placed[signals.output[i]] = outputs[signals.output[i]];
     const R* const end = run(sampled, placed);
     const R* const f = run(begin, with_initial(end));
     for (int i = 0; i < signals_; ++i) stepping::seed(end[i], bar_[i]);
     pull_numbers();
     for (int i = 0; i < settled_; ++i) y_[i] = stepping::take_cotangent(z_[i]);
     for (int i = 0; i < settled_; ++i) {
-      stepping::seed(f[own.place[i]], all<S>(1));
+      stepping::seed(f[signals.place[i]], all<S>(1));
       tape_.pull(0);
       for (int j = 0; j < settled_; ++j) slopes_[j * settled_ + i] = stepping::take_cotangent(z_[j]);
       each_number([](int, S) {});
     }
     stepping::factor_states(settled_, all<S>(1), slopes_);
     stepping::solve_states<S>(settled_, slopes_, 1, y_);
-    for (int i = 0; i < settled_; ++i) stepping::seed(f[own.place[i]], y_[i]);
+    for (int i = 0; i < settled_; ++i) stepping::seed(f[signals.place[i]], y_[i]);
     pull_numbers();
   }
 

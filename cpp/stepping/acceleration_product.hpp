@@ -60,7 +60,7 @@ class TapedAcceleration {
         v_(take<R>(w, model.nv)),
         rate_(take<R>(w, model.nv)),
         inverse_(take<R>(w, model.nv)),
-        rest_(take<R>(w, model.reduced_nv)),
+        residual_(take<R>(w, model.reduced_nv)),
         result_(take<R>(w, model.reduced_nv)),
         tried_(take<R>(w, model.reduced_nv)),
         v_value_(take<S>(w, model.nv)),
@@ -73,7 +73,7 @@ class TapedAcceleration {
     const Forces forces = record_forces(system, time, q, v, w);
     solve(time, q, v, forces.tau, system.loads, {reinterpret_cast<S*>(w.next)});
     for (int i = 0; i < model_.reduced_nv; ++i) a[i] = R(result_[i].value);
-    record_rest(system, tape, forces, a, w);
+    record_residual(system, tape, forces, a, w);
     Workspace<S> inner = {reinterpret_cast<S*>(w.next)};
     const S* const at = placed(inner);
     adjoint_.factor(at, v_value_, inner);
@@ -92,7 +92,7 @@ class TapedAcceleration {
     if (model_.rows > 0)
       solve(stage.time, at.q, at.v, forces.tau, nullptr, {reinterpret_cast<S*>(room.next)});
     for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(w[i].value);
-    record_rest(system, tape, forces, tried_, room);
+    record_residual(system, tape, forces, tried_, room);
     form_matrix(tape, {reinterpret_cast<S*>(room.next)});
     end(system, tape, w);
   }
@@ -104,8 +104,8 @@ class TapedAcceleration {
     S *const bar = take<S>(w, count), *const kappa = take<S>(w, model_.rows);
     for (int i = 0; i < count; ++i) bar[i] = tree::take_cotangent(result_[i]);
     adjoint_.solve(bar, kappa, w);
-    for (int i = 0; i < count; ++i) tree::seed(rest_[i], bar[i]);
-    pull_rest(tape, sums, kappa, w);
+    for (int i = 0; i < count; ++i) tree::seed(residual_[i], bar[i]);
+    pull_residual(tape, sums, kappa, w);
     for (int i = 0; is_solution_ && i < count; ++i) tree::take_cotangent(tried_[i]);
   }
 
@@ -150,19 +150,19 @@ class TapedAcceleration {
   }
 
   /// Records r without Jᵀλ at v̇ (reduced nv).
-  void record_rest(
+  void record_residual(
       const System<R>& system, simd::Tape<S>& tape, const Forces& forces, const R* a, Workspace<R>& w) {
     const R* const full_a = tree::full_v(system.model, a, w);
     for (int i = 0; i < model_.nv; ++i) rate_[i] = full_a[i];
     invert({reinterpret_cast<S*>(w.next)});
-    begin_rest_ = tape.edges;
+    begin_residual_ = tape.edges;
     R* const left = take<R>(w, model_.nv);
     for (int i = 0; i < model_.nv; ++i) {
       inverse_[i] = R(inverse_[i].value, &tape, tape.add_node());
       left[i] = forces.passive == nullptr ? -inverse_[i] : forces.passive[i] - inverse_[i];
     }
     const R* const rest = tree::reduced_forces(system.model, static_cast<const R*>(left), w);
-    for (int i = 0; i < model_.reduced_nv; ++i) rest_[i] = forces.tau[i] + rest[i];
+    for (int i = 0; i < model_.reduced_nv; ++i) residual_[i] = forces.tau[i] + rest[i];
     end_ = tape.edges;
   }
 
@@ -229,12 +229,12 @@ class TapedAcceleration {
     S gravity[3];
     const auto pull = [&](int row, const auto& store) {
       for (int i = 0; i < rows; ++i) kappa[i] = all<S>(i == row ? -1 : 0);
-      pull_rest(tape, {nullptr, armature, nullptr, gravity}, kappa, w);
+      pull_residual(tape, {nullptr, armature, nullptr, gravity}, kappa, w);
       for (int j = 0; j < count; ++j) store(j, tree::take_cotangent(tried_[j]));
       for (int node = 0; node < tape.nodes; ++node) tape.cotangent[node] = all<S>(0);
     };
     for (int i = 0; i < count; ++i) {
-      tree::seed(rest_[i], all<S>(1));
+      tree::seed(residual_[i], all<S>(1));
       pull(-1, [&](int j, S slope) { adjoint_.A()[j * count + i] = -slope; });
     }
     for (int i = 0; i < rows; ++i) {
@@ -245,15 +245,15 @@ class TapedAcceleration {
 
   /// Takes cotangents of r back to what the tape had before, and those −κ of g̈, and of the rates of
   /// prescribed motions, null for none.
-  void pull_rest(const simd::Tape<S>& tape,
-                 const AccelerationCotangents<S>& sums,
-                 const S* kappa,
-                 Workspace<S> w) {
+  void pull_residual(const simd::Tape<S>& tape,
+                     const AccelerationCotangents<S>& sums,
+                     const S* kappa,
+                     Workspace<S> w) {
     const S o = all<S>(0);
     const int nv = model_.nv;
     S *const q_bar = take<S>(w, nv), *const v_bar = take<S>(w, nv), *const rate_bar = take<S>(w, nv),
              *const f = take<S>(w, nv);
-    tape.pull(begin_rest_, end_);
+    tape.pull(begin_residual_, end_);
     for (int i = 0; i < nv; ++i) {
       f[i] = tree::take_cotangent(inverse_[i]);
       q_bar[i] = v_bar[i] = rate_bar[i] = o;
@@ -289,7 +289,7 @@ class TapedAcceleration {
       tree::seed(v_[i], v_bar[i]);
       tree::seed(rate_[i], rate_bar[i]);
     }
-    tape.pull(begin_, begin_rest_);
+    tape.pull(begin_, begin_residual_);
   }
 
   /// Adds what constraint rows give; f = −E μ.
@@ -308,11 +308,11 @@ class TapedAcceleration {
   const Rows& rows_;
   dynamics::TreeProduct<S> tree_;
   MechanismAdjoint<S, n> adjoint_;
-  R *const q_, *const v_, *const rate_;                            ///< of the tree
-  R *const inverse_, *const rest_, *const result_, *const tried_;  ///< RNEA, r, v̇, and w as r reads it
+  R *const q_, *const v_, *const rate_;                                ///< of the tree
+  R *const inverse_, *const residual_, *const result_, *const tried_;  ///< RNEA, r, v̇, and w as r reads it
   S *const v_value_, *const rate_value_;
   bool is_solution_ = false;
-  int begin_ = 0, begin_rest_ = 0, end_ = 0;  ///< operations of q, v and the forces, and of r
+  int begin_ = 0, begin_residual_ = 0, end_ = 0;  ///< operations of q, v and the forces, and of r
 };
 
 /// Accelerations of one step, in their order.

@@ -17,8 +17,8 @@ struct AfterDynamics {
 };
 
 /// Whether a program reads wrenches of joints.
-inline bool reads_reactions(const tree::Signals& signals, const SignalProgram& own) {
-  for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
+inline bool reads_reactions(const tree::Signals& signals, const SignalProgram& program) {
+  for (int i = program.first_input; i < program.first_input + program.inputs; ++i) {
     if (signals.input[i].source == tree::SignalSource::reaction) return true;
   }
   return false;
@@ -26,9 +26,9 @@ inline bool reads_reactions(const tree::Signals& signals, const SignalProgram& o
 
 /// Whether a program reads numbers of contact sensors.
 PYSIM_INLINE bool reads_contacts(const tree::Signals& signals,
-                                 const SignalProgram& own,
+                                 const SignalProgram& program,
                                  const contact::SensorList& sensors) {
-  for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
+  for (int i = program.first_input; i < program.first_input + program.inputs; ++i) {
     const tree::SignalInput& input = signals.input[i];
     if (input.source == tree::SignalSource::state && sensors.has(input.index)) return true;
   }
@@ -43,33 +43,33 @@ AfterDynamics<S> after_dynamics(const SignalPoint<S>& at,
                                 const spatial::Force<S>* acting,
                                 Workspace<S>& w) {
   const auto& model = at.model;
-  const AfterDynamics<S> found = {take<S>(w, std::ptrdiff_t{6} * model.ports),
+  const AfterDynamics<S> after = {take<S>(w, std::ptrdiff_t{6} * model.ports),
                                   take<S>(w, std::ptrdiff_t{6} * model.bodies)};
   Workspace<S> scratch = w;
   const S* const a = tree::full_v(model, reduced_a, scratch);
   auto* const body = take<dynamics::MovingBody<S>>(scratch, model.bodies);
   auto* const columns = take<spatial::Motion<S>>(scratch, model.stored_columns);
-  const auto rest = spatial::zero_motion<S>();
-  dynamics::spread_motion<S>(model, at.full_q, at.full_v, a, rest, body, columns);
+  const auto still = spatial::zero_motion<S>();
+  dynamics::spread_motion<S>(model, at.full_q, at.full_v, a, still, body, columns);
   for (int k = 0; k < model.ports; ++k) {
     const auto& port = model.port[k];
-    spatial::Motion<S> A = rest;
+    spatial::Motion<S> A = still;
     if (port.kind == tree::ElementKind::frames && port.b >= 0) {
       const spatial::Pose<S> X = {spatial::all33<S>(port.at_b), spatial::all3<S>(port.at_b + 9)};
       A = to_child(X, body[port.b].a);
     }
-    elements::put3(A.v, found.port + 6 * k);
-    elements::put3(A.w, found.port + 6 * k + 3);
+    elements::put3(A.v, after.port + 6 * k);
+    elements::put3(A.w, after.port + 6 * k + 3);
   }
-  if (acting == nullptr) return found;
+  if (acting == nullptr) return after;
   auto* const F = take<spatial::Force<S>>(scratch, model.bodies);
   spatial::Force<S>* const unused = nullptr;
   dynamics::joint_reactions<S>(model, at.full_q, at.full_v, a, acting, F, unused, scratch);
   for (int b = 0; b < model.bodies; ++b) {
-    elements::put3(F[b].f, found.reaction + 6 * b);
-    elements::put3(F[b].t, found.reaction + 6 * b + 3);
+    elements::put3(F[b].f, after.reaction + 6 * b);
+    elements::put3(F[b].t, after.reaction + 6 * b + 3);
   }
-  return found;
+  return after;
 }
 
 /// Wrenches on every body: those of f_ext, 0 without any.

@@ -116,14 +116,14 @@ class ContactProduct : public PushingPoints<S> {
 
   /// Adds −Jᵀ G J λ to `held` and Jᵀγ, as it varies with the poses, to `pushed`; takes γ̄ = J λ back. L are
   /// twists that λ gives.
-  void pull_pass(int pass, const Motion<S>* L, Force<S>* pushed, Force<S>* held) {
+  void pull_pass(int pass, const Motion<S>* L, Force<S>* pushed, Force<S>* slope_pushes) {
     for (int n = 0; n < count_; ++n) {
       const Point& T = point_[n];
       const auto& P = iterate(T);
-      push(T, -P.impulse.slope_times(P.at.n, velocity(T, L, false)), held);
+      push(T, -P.impulse.slope_times(P.at.n, velocity(T, L, false)), slope_pushes);
       if (T.turning >= 0) {
         const auto& W = problem_.kinds.turnings.turning[T.turning];
-        twist(T, -W.impulse.slope_times(P.at.n, spin(T, L)), held);
+        twist(T, -W.impulse.slope_times(P.at.n, spin(T, L)), slope_pushes);
       }
       pull_pass(point_[n], pass, L, pushed);
     }
@@ -334,7 +334,7 @@ class ContactProduct : public PushingPoints<S> {
     const Pair& pair = *point_[begin].pair;
     const Mat3<S>& R = factor_.X_WB[pair.b].R;
     const bool by_features = contact::recalls_features(pair);
-    contact::Deflection<S> bar[collision::max_manifold_points], kept[collision::max_manifold_points];
+    contact::Deflection<S> bar[collision::max_manifold_points], recalled[collision::max_manifold_points];
     contact::PointIterate<S> placed[collision::max_manifold_points];
     const int first = problem_.pairs.first[point_[begin].place],
               used = problem_.pairs.used[point_[begin].place];
@@ -344,16 +344,16 @@ class ContactProduct : public PushingPoints<S> {
         placed[i] = problem_.kinds.points.point[first + i];
         placed[i].at.x += dot(placed[i].at.n, shift_of(pair, point_[begin].place, placed[i]));
       }
-      deflections_.recall_features(pair, placed, used, start, kept);
+      deflections_.recall_features(pair, placed, used, start, recalled);
     }
     for (int n = begin; n < end; ++n) {
       Point& T = point_[n];
       const auto& P = iterate(T);
-      const contact::Deflection<S> own =
-          by_features ? kept[T.slot - first] : deflections_.recall(pair, number(T) - pair.first, start);
-      const Vec3<S> s = transpose_times(R, own.s);
-      T.sums.law.dynamic_friction += select(own.slid, T.sums.mu, all<S>(0));
-      T.sums.law.static_friction += select(own.slid, all<S>(0), T.sums.mu);
+      const contact::Deflection<S> deflection =
+          by_features ? recalled[T.slot - first] : deflections_.recall(pair, number(T) - pair.first, start);
+      const Vec3<S> s = transpose_times(R, deflection.s);
+      T.sums.law.dynamic_friction += select(deflection.slid, T.sums.mu, all<S>(0));
+      T.sums.law.static_friction += select(deflection.slid, all<S>(0), T.sums.mu);
       Vec3<S> s_bar = spatial::zero3<S>();
       if (pair.plane) {
         constraints::across_product(P.at.n, s, T.sums.s, T.sums.n, s_bar);
@@ -365,7 +365,7 @@ class ContactProduct : public PushingPoints<S> {
       if (T.turning >= 0) {
         turned_bar = T.turning_sums.s;
         sums_.displacement[pair.b].t =
-            sums_.displacement[pair.b].t - cross(transpose_times(R, own.turning), turned_bar);
+            sums_.displacement[pair.b].t - cross(transpose_times(R, deflection.turning), turned_bar);
       }
       if (by_features) {
         bar[T.slot - first].s = R * s_bar;
@@ -376,10 +376,11 @@ class ContactProduct : public PushingPoints<S> {
       if (T.turning >= 0 && turnings != nullptr) store(R * turned_bar, turnings + 3 * turning_number(T));
     }
     if (!by_features) return;
-    deflections_.recall_features_product(pair, placed, used, start, bar, kept);
+    deflections_.recall_features_product(pair, placed, used, start, bar, recalled);
     for (int j = 0; j < pair.points; ++j) {
-      store(kept[j].s, deflections + 3 * (pair.first + j));
-      if (pair.turning >= 0 && turnings != nullptr) store(kept[j].turning, turnings + 3 * (pair.turning + j));
+      store(recalled[j].s, deflections + 3 * (pair.first + j));
+      if (pair.turning >= 0 && turnings != nullptr)
+        store(recalled[j].turning, turnings + 3 * (pair.turning + j));
     }
   }
 

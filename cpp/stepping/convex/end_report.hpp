@@ -28,14 +28,14 @@ ReportReaders<S> report_readers(const tree::Signals& signals,
                                 const contact::SensorList& sensors,
                                 std::uint64_t due,
                                 const IsDue& is_due) {
-  ReportReaders<S> found;
+  ReportReaders<S> readers;
   for (int k = 0; k < signals.blocks; ++k) {
     if (((due >> k) & 1) == 0) continue;
-    const SignalProgram& own = signals.block[k].program;
-    found.accelerations |= own.after_dynamics;
-    if (reads_contacts(signals, own, sensors)) found.contacts |= is_due(k);
+    const SignalProgram& program = signals.block[k].program;
+    readers.accelerations |= program.after_dynamics;
+    if (reads_contacts(signals, program, sensors)) readers.contacts |= is_due(k);
   }
-  return found;
+  return readers;
 }
 
 template <class S>
@@ -86,15 +86,15 @@ class EndReport {
   /// Adds the wrenches on the bodies, in their frames.
   void add_wrenches(Bodies body, spatial::Force<S>* sum) const {
     for (int n = 0; n < count_; ++n) {
-      const Point& own = point_[n];
-      sum[own.b] += wrench(own, body[own.b].X_WB);
-      if (own.a >= 0) sum[own.a] = sum[own.a] - wrench(own, body[own.a].X_WB);
+      const Point& point = point_[n];
+      sum[point.b] += wrench(point, body[point.b].X_WB);
+      if (point.a >= 0) sum[point.a] = sum[point.a] - wrench(point, body[point.a].X_WB);
     }
   }
 
-  static spatial::Force<S> wrench(const Point& own, const spatial::Pose<S>& X) {
-    const auto torque = cross(own.at.position - X.p, own.at.force) + own.at.moment;
-    return {transpose_times(X.R, own.at.force), transpose_times(X.R, torque)};
+  static spatial::Force<S> wrench(const Point& point, const spatial::Pose<S>& X) {
+    const auto torque = cross(point.at.position - X.p, point.at.force) + point.at.moment;
+    return {transpose_times(X.R, point.at.force), transpose_times(X.R, torque)};
   }
 
   /// Sets the numbers of a sensor, in some worlds.
@@ -110,14 +110,14 @@ class EndReport {
     spatial::Vec3<S> force = {o, o, o}, torque = force;
     auto touches = simd::nowhere<S>();
     for (int n = 0; n < count_; ++n) {
-      const Point& own = point_[n];
-      const double sign = sign_of(sensor, own.shapes);
+      const Point& point = point_[n];
+      const double sign = sign_of(sensor, point.shapes);
       if (sign == 0) continue;
       const S s = number(sign);
-      touches |= own.pushes;
-      normal = normal + dot(own.at.force, own.at.normal);
-      force = force + s * own.at.force;
-      torque = torque + s * (cross(own.at.position - frame.p, own.at.force) + own.at.moment);
+      touches |= point.pushes;
+      normal = normal + dot(point.at.force, point.at.normal);
+      force = force + s * point.at.force;
+      torque = torque + s * (cross(point.at.position - frame.p, point.at.force) + point.at.moment);
     }
     const auto f = transpose_times(axes.R, force), t = transpose_times(axes.R, torque);
     const S found[] = {select(touches, all<S>(1), o), normal, f.x, f.y, f.z, t.x, t.y, t.z};

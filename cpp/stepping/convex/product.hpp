@@ -361,11 +361,12 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     simd::copy_each<S>(step_.problem_.apply_inverse(step_.free_.base, v_bar, w), nv, lambda);
     if (projects()) held_.keep(pass, lambda);
     auto* const L = take<Motion<S>>(w, model_.bodies);
-    auto *const L_bar = take<Force<S>>(w, model_.bodies), *const held = take<Force<S>>(w, model_.bodies);
+    auto *const L_bar = take<Force<S>>(w, model_.bodies), *const slope_pushes =
+                                                              take<Force<S>>(w, model_.bodies);
     tree_.spread(lambda, L);
-    for (int b = 0; b < model_.bodies; ++b) L_bar[b] = held[b] = spatial::zero_force<S>();
-    contact_.pull_pass(pass, L, L_bar, held);
-    if (contact_.count() > 0) tree_.gather(L, lambda, held, nullptr, v_bar);
+    for (int b = 0; b < model_.bodies; ++b) L_bar[b] = slope_pushes[b] = spatial::zero_force<S>();
+    contact_.pull_pass(pass, L, L_bar, slope_pushes);
+    if (contact_.count() > 0) tree_.gather(L, lambda, slope_pushes, nullptr, v_bar);
     const auto& kinds = step_.problem_.kinds;
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = kinds.coordinates.coordinate[k];

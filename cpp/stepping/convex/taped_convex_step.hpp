@@ -219,17 +219,17 @@ class TapedConvexStep : public TapedStep<S> {
   }
 
   /// The user's state at the end of the step, on the tape.
-  UsersState take_end(const ContactState<S>& found) {
-    if (projects()) return take_projected_end(found.q, found.v);
+  UsersState take_end(const ContactState<S>& state) {
+    if (projects()) return take_projected_end(state.q, state.v);
     Workspace<R> w = for_tape();
     const UsersState end = users_state(q1_, end_v_, w);
     keep(w);
     return end;
   }
 
-  /// States of elements at the end, on the tape; `found` is that of the step.
-  void record_states(S time, const ContactState<S>& found) {
-    at_end_ = take_end(found);
+  /// States of elements at the end, on the tape; `state` is that of the step.
+  void record_states(S time, const ContactState<S>& state) {
+    at_end_ = take_end(state);
     Workspace<R> w = for_tape();
     const System<R> system = taped_system(w);
     if (system.states() == 0) return;
