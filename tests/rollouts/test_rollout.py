@@ -263,9 +263,9 @@ from tests.oracles.mechanisms import random_tree
 model = compile_model(random_tree(np.random.default_rng(0)))
 q0, v0 = np.tile(model.neutral(), (64, 1)), np.zeros((64, model.nv))
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-signal.setitimer(signal.ITIMER_REAL, 0.2)
 start = time.perf_counter()
 try:
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
     pysim.rollout(model, q0, v0, None, 1e-6, steps=2_000_000, every=100, threads=2)
 except KeyboardInterrupt:
     print("received", time.perf_counter() - start < 5)
