@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.analysis.linear_system import independent_motions
+from pysim.elements.graph_types import names_of_numbers
 from pysim.errors import SimulationError, UnknownSimulationNameError, did_you_mean
 from pysim.loops import project
 from pysim.mechanism.model import State
@@ -35,8 +36,8 @@ def with_state(scene: Scene, state: State | None) -> Scene:
     """Return the scene with a start of the given state."""
     if state is None:
         return scene
-    model, own = scene.model, scene.state
-    loop_q = state.loop_q if len(state.loop_q) else own.loop_q
+    model, start = scene.model, scene.state
+    loop_q = state.loop_q if len(state.loop_q) else start.loop_q
     arrays = []
     for name, array, size in (("q", state.q, model.nq), ("v", state.v, model.nv)):
         if array.shape != (size,) or not np.isfinite(array).all():
@@ -87,9 +88,9 @@ class LinearizedScene:
     ) -> None:
         self.scene, self.model, self.period = scene, scene.model, period
         model, state, signals = scene.model, scene.state, scene.signals
-        given = inputs if isinstance(inputs, Mapping) else {}
+        values = inputs if isinstance(inputs, Mapping) else {}
         self.input_names, self.input_places = self._inputs(inputs)
-        run = begin_signals(scene, 0.0, inputs=self._input_values(given), calls=False)
+        run = begin_signals(scene, 0.0, inputs=self._input_values(values), calls=False)
         self.numbers = np.zeros(0) if run is None else run.numbers
         if signals is not None and signals.callbacks:
             name = signals.callbacks[0].name
@@ -119,28 +120,28 @@ class LinearizedScene:
             raise SimulationError("state: elements", problem)
         self.numbers[: len(names)] = values
 
-    def _input_values(self, given: Mapping[str, ArrayLike]) -> Array | None:
-        """Return the values of all inputs of the scene, None without any."""
+    def _input_values(self, values: Mapping[str, ArrayLike]) -> Array | None:
+        """Return the arrays of all inputs of the scene, None without any."""
         signals = self.scene.signals
-        if signals is None or not given:
+        if signals is None or not values:
             return None
-        values = []
-        for own in signals.inputs:
-            start = np.array([signals.start[place] for place in own.places])
-            array = np.array(given.get(own.name, start), float)
+        arrays = []
+        for signal in signals.inputs:
+            start = np.array([signals.start[place] for place in signal.places])
+            array = np.array(values.get(signal.name, start), float)
             if array.shape not in {(), start.shape} or not np.isfinite(array).all():
                 problem = (
                     f"must be {len(start)} finite numbers, got an array of shape {array.shape}"
                 )
-                raise SimulationError(f"inputs[{own.name!r}]", problem)
-            values.append(np.broadcast_to(array, start.shape))
-        return np.concatenate(values)
+                raise SimulationError(f"inputs[{signal.name!r}]", problem)
+            arrays.append(np.broadcast_to(array, start.shape))
+        return np.concatenate(arrays)
 
     def _inputs(
         self, chosen: Sequence[str] | Mapping[str, ArrayLike] | None
     ) -> tuple[list[str], list[int]]:
         signals = self.scene.signals
-        known = {} if signals is None else {own.name: own.places for own in signals.inputs}
+        known = {} if signals is None else {signal.name: signal.places for signal in signals.inputs}
         if isinstance(chosen, str):
             raise TypeError(f"inputs must be a list of names, got {chosen!r}; write [{chosen!r}]")
         names: list[str] = []
@@ -153,9 +154,8 @@ class LinearizedScene:
                 raise UnknownSimulationNameError(
                     f"inputs: {name!r}", f"the scene has no such input{remedy}"
                 )
-            own = known[name]
-            names += [name] if len(own) == 1 else [f"{name}[{k}]" for k in range(len(own))]
-            places += own
+            names += names_of_numbers(name, len(known[name]))
+            places += known[name]
         return names, places
 
     def _outputs(
@@ -167,7 +167,7 @@ class LinearizedScene:
         if isinstance(chosen, str):
             raise TypeError(f"outputs must be a list of names, got {chosen!r}; write [{chosen!r}]")
         signals, n = self.scene.signals, self.N.shape[1]
-        known = {} if signals is None else {own.name: own for own in signals.recorded}
+        known = {} if signals is None else {signal.name: signal for signal in signals.recorded}
         coordinates = {name: k for k, name in enumerate(self.model.velocity_names)}
         names: list[str] = []
         columns: list[int] = []
@@ -175,9 +175,9 @@ class LinearizedScene:
         for name in chosen:
             kind, _, coordinate = name.partition(".")
             if name in known:
-                own = known[name]
-                columns += range(own.first, own.first + own.size)
-                names += [name] if own.size == 1 else [f"{name}[{k}]" for k in range(own.size)]
+                signal = known[name]
+                columns += range(signal.first, signal.first + signal.size)
+                names += names_of_numbers(name, signal.size)
             elif kind in ("q", "v") and coordinate in coordinates:
                 row = np.zeros(len(self.states))
                 first = 0 if kind == "q" else n
@@ -207,13 +207,18 @@ class LinearizedScene:
         self, q: Array, v: Array, loop_q: Array, moves: Array
     ) -> tuple[Array, Array, Array]:
         """Return states with loops closed whose independent coordinates and velocities have the given displacements."""
-        model, state, n, own = self.model, self.scene.state, self.N.shape[1], self.independent
+        model, state, n, independent = (
+            self.model,
+            self.scene.state,
+            self.N.shape[1],
+            self.independent,
+        )
         for _ in range(6):
             there = project(model, q, v, loop_q=loop_q)
             q, v, loop_q = there.q, there.v, there.loop_q
             start = np.tile(state.q, (len(q), 1))
-            left = moves[:, :n] - np.asarray(model.difference(start, q))[:, own]
-            slip = state.v[own] + moves[:, n : 2 * n] - v[:, own]
+            left = moves[:, :n] - np.asarray(model.difference(start, q))[:, independent]
+            slip = state.v[independent] + moves[:, n : 2 * n] - v[:, independent]
             if max(np.abs(left).max(initial=0.0), np.abs(slip).max(initial=0.0)) < 1e-14:
                 break
             q = np.asarray(model.integrate(q, left @ self.N.T))

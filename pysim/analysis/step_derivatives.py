@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.analysis.differentiable_steps import DifferentiableSteps
+from pysim.elements.graph_types import names_of_numbers
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.mechanism.model_numbers import coordinate_laws
@@ -172,7 +173,7 @@ def _input_names(worlds: Worlds) -> list[str]:
     names: list[str] = []
     for name in worlds.inputs:
         size = int(np.asarray(worlds.inputs[name]).size) // len(worlds)
-        names += [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
+        names += names_of_numbers(name, size)
     return names
 
 

@@ -27,12 +27,12 @@ def near_shapes(pairs: ShapePairs, poses: Array) -> list[int]:
     radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes])
     placed = [(s.body, s.hull.placed(s.pose)) for s in shapes]
     centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
-    moving, other = pairs.moving, pairs.opposite
+    moving, opposite = pairs.moving, pairs.opposite
     apart = np.zeros(len(pairs), bool)
     for first in range(0, len(pairs), AT_ONCE):
-        part = first + np.flatnonzero(other[first : first + AT_ONCE] >= 0)
-        way = np.linalg.norm(centre[moving[part]] - centre[other[part]], axis=1)
-        apart[part] = way > radius[moving[part]] + radius[other[part]]
+        part = first + np.flatnonzero(opposite[first : first + AT_ONCE] >= 0)
+        way = np.linalg.norm(centre[moving[part]] - centre[opposite[part]], axis=1)
+        apart[part] = way > radius[moving[part]] + radius[opposite[part]]
     for k, (ground, _) in enumerate(pairs.surfaces):
         if ground is not None and ground.field is None:
             above = np.flatnonzero(pairs.surface == k)
@@ -42,20 +42,22 @@ def near_shapes(pairs: ShapePairs, poses: Array) -> list[int]:
 
 
 def distance_of(pair: ShapePair, poses: Array) -> float:
-    """Return how far a shape is from its ground or from the other one [m], negative if they overlap.
+    """Return how far a shape is from its ground or from the opposite one [m], negative if they overlap.
 
     Args:
         pair: of shapes.
         poses: of the bodies (bodies, 4, 4).
     """
-    pose, other = poses[pair.body] @ pair.pose, pair.opposite
-    if other is not None:
-        placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
-        if other.shape.field is not None:
-            return distance_in_field(pair.moving, np.linalg.inv(placed) @ pose, other.shape.field)
+    pose, opposite = poses[pair.body] @ pair.pose, pair.opposite
+    if opposite is not None:
+        placed = opposite.pose if opposite.body < 0 else poses[opposite.body] @ opposite.pose
+        if opposite.shape.field is not None:
+            return distance_in_field(
+                pair.moving, np.linalg.inv(placed) @ pose, opposite.shape.field
+            )
         if pair.shape.field is not None:
-            return distance_in_field(other, np.linalg.inv(pose) @ placed, pair.shape.field)
-        return float(distances(other.shape, placed, pair.shape, pose).distance)
+            return distance_in_field(opposite, np.linalg.inv(pose) @ placed, pair.shape.field)
+        return float(distances(opposite.shape, placed, pair.shape, pose).distance)
     assert pair.ground is not None
     normal = np.array(pair.ground.normal)
     ground = np.eye(4)

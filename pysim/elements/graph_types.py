@@ -14,6 +14,11 @@ CONTACT_NUMBERS = 8  # touching, normal force, force (3) and torque (3) of a con
 SHARP_BAND = 1e-6  # share of a velocity limit over which the drive falls to 0, by default
 
 
+def names_of_numbers(name: str, size: int) -> list[str]:
+    """Return a name for each number of a signal, an input or another row of some size."""
+    return [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
+
+
 @dataclass(frozen=True)
 class CoordinatePlace:
     """A coordinate of the user: its index in q (-1 if it is no plain number) and in v, and its units."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.elements.graph_types import names_of_numbers
 from pysim.environments.plan import NumberRange
 from pysim.typing import Array
 
@@ -67,8 +68,7 @@ class Observed:
 
     def labels(self, name: str) -> list[str]:
         """Return a name for each number of a signal."""
-        size = self.range(name).count
-        return [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
+        return names_of_numbers(name, self.range(name).count)
 
     def readings(self, chosen: NDArray[np.int32] | None = None) -> Array | None:
         """Return the signals of all worlds, or of those chosen; None if the engine reads them alone."""

@@ -30,6 +30,7 @@ from pysim.loops.constraints import (
     DEPENDENT,
     Constraints,
     constraints,
+    holds_position,
     kind_of_constraint,
     unit_rows,
 )
@@ -268,8 +269,7 @@ def _refuse_leap(model: Model, start: Array, begin: Constraints, best: ClosureIt
     if not model.rows:
         return
     size = _size(model, best) if model.spec.loops else 1.0
-    holds_position = np.linalg.norm(begin.wrenches[:, :3], axis=1) > 0.5**0.5
-    misfit = np.abs(begin.residual) / np.where(holds_position & (size > 0), size or 1.0, 1.0)
+    misfit = np.abs(begin.residual) / np.where(holds_position(begin) & (size > 0), size or 1.0, 1.0)
     worst = int(misfit.argmax())
     change = np.abs(model.difference(start, best.q))
     far = int(change.argmax())
@@ -344,8 +344,7 @@ def _redundant_rows(model: Model, best: ClosureIterate) -> int:
 
 def _is_rounding(model: Model, best: ClosureIterate) -> bool:
     """Return whether the residual is no larger than dimensions written with few digits leave."""
-    holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
-    size = np.where(holds_position, _size(model, best), 1.0)
+    size = np.where(holds_position(best.at), _size(model, best), 1.0)
     return bool((np.abs(best.at.residual) <= _CUT_OFF_DIGITS * size).all())
 
 

@@ -76,13 +76,18 @@ def loop_begins(model: Model) -> NDArray[np.intp]:
     return np.cumsum([0, *model.loop_rows], dtype=np.intp)[:-1]
 
 
+def holds_position(at: Constraints) -> NDArray[np.bool_]:
+    """Return whether rows (…, rows) hold positions; others hold rotations, or are those of couplings."""
+    return np.asarray(np.linalg.norm(at.wrenches[..., :3], axis=-1) > 0.5**0.5)
+
+
 def kinds_of_rows(model: Model, at: Constraints) -> list[NDArray[np.intp]]:
     """Return rows of each loop that hold positions, and those that hold rotations; of couplings one by one."""
-    holds_position = np.linalg.norm(at.wrenches[:, :3], axis=1) > 0.5**0.5
+    positions = holds_position(at)
     kinds = []
     for first, count in zip(loop_begins(model), model.loop_rows, strict=True):
         rows = np.arange(first, first + count)
-        kinds += [rows[holds_position[rows]], rows[~holds_position[rows]]]
+        kinds += [rows[positions[rows]], rows[~positions[rows]]]
     return [kind for kind in kinds if len(kind)]
 
 

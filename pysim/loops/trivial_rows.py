@@ -14,7 +14,7 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics
 from pysim.errors import ModelError
-from pysim.loops.constraints import constraints
+from pysim.loops.constraints import constraints, holds_position
 from pysim.mechanism.joint_description import moves_in_pieces
 from pysim.typing import Array
 
@@ -84,8 +84,8 @@ def _rows_of(model: Model) -> list[Rows]:
 
 def _kinds(at: Constraints, rows: Rows) -> tuple[Rows, Rows]:
     """Return which rows of a loop constrain positions and which constrain rotations."""
-    holds_position = np.linalg.norm(at.wrenches[0, rows, :3], axis=-1) > 0.5**0.5
-    return np.flatnonzero(holds_position), np.flatnonzero(~holds_position)
+    positions = holds_position(at)[0, rows]
+    return np.flatnonzero(positions), np.flatnonzero(~positions)
 
 
 def _feels(model: Model, at: Constraints, q: Array) -> Array:

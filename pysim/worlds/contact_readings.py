@@ -56,8 +56,7 @@ def contact_sensors(scene: Scene) -> list[tuple[Any, ...]]:
         return []
     sensors = []
     for touched, places in scene.signals.contacts:
-        side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
-        signs = side[contacts.shapes.pair] * contacts.signs_of_shapes
+        signs = _sides(contacts, touched)[contacts.shapes.pair] * contacts.signs_of_shapes
         shapes = np.flatnonzero(signs)
         base, axes = (touched.body, touched.at) if touched.base is None else touched.base
         frames = (np.asarray(touched.at).ravel().tolist(), np.asarray(axes).ravel().tolist())
@@ -98,14 +97,18 @@ def with_contact_numbers(
     return found
 
 
+def _sides(contacts: CompiledContacts, touched: TouchedBody) -> Array:
+    """Return the sign (pairs,) of the forces on a body in every pair of links, 0 where it is in none."""
+    return np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
+
+
 def _reading(
     contacts: CompiledContacts, model: Model, touched: TouchedBody, q: Array, report: Array
 ) -> Array:
     """Return 1 or 0, the normal force [N], force (3) [N] and torque (3) [N·m] of every state (n, 8)."""
     reading = np.zeros((len(report), CONTACT_NUMBERS))
     rows, points = np.nonzero((report[..., FORCE] != 0).any(axis=2))
-    side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
-    side = side[contacts.pair_of_point[points]]
+    side = _sides(contacts, touched)[contacts.pair_of_point[points]]
     own = side != 0
     if not own.any():
         return reading

@@ -18,7 +18,7 @@ from tests.analysis.test_gradients import (
     HOPPER,
     SMOOTH,
     Rollout,
-    by_parameter,
+    check_parameters,
     covector,
     error,
     scene_of,
@@ -149,9 +149,7 @@ def test_feedback_of_accelerations_has_the_gradient_by_numbers(scheme: str, tmp_
     rollout = New(scene, scene.state.q, scene.state.v, 20)
     paths = ["controller.first.weights", "body.lower.mass", "body.lower.com", "gravity"]
     paths += ["joint.elbow.damping", "joint.along.stiffness"]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 @pytest.mark.parametrize("period", [4e-3, 3e-3])  # some divide steps of 2 ms
@@ -198,9 +196,7 @@ def test_a_hopper_with_sensors_has_the_gradient_by_numbers(name: str, tmp_path: 
     scene = scene_of(tmp_path, HOPPERS[name], passes=1)
     rollout = OnItsFoot(scene, 16)
     paths = ["controller.feedback.gain", "body.shank.mass", "materials.default.stiffness"]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 def test_a_gripper_with_sensors_of_its_load_has_the_gradient_of_differences(

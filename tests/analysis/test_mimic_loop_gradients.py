@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.analysis.test_gradients import Rollout, by_parameter, error
+from tests.analysis.test_gradients import Rollout, check_parameters, error
 from tests.analysis.test_linear_loops import check as check_linear_system
 from tests.analysis.test_loop_gradients import (
     ENDS,
@@ -86,8 +86,7 @@ def test_a_chain_whose_leading_joint_is_driven_has_the_gradient_of_differences(
     check(Rollout(scene, *start, 4))
     rollout = Rollout(scene, *start, 6)
     path = "signal.turn.amplitude"
-    found = np.atleast_1d(rollout.gradient(by=[path]).parameters[path][0])
-    assert error(found, by_parameter(rollout, path)) < SMOOTH
+    check_parameters(rollout, [path])
 
 
 def test_linear_systems_of_a_chain_with_mimic_joints_are_those_of_differences(
@@ -109,9 +108,7 @@ def test_numbers_of_a_closed_chain_with_mimic_joints_have_the_gradient_of_differ
         "joint.two.damping",
         *(f"body.c.{key}" for key in ("mass", "com")),
     ]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 def gripper() -> str:
@@ -204,6 +201,4 @@ def test_a_dial_that_mimics_a_crank_has_the_gradient_of_differences(tmp_path: Pa
     rollout = Rollout(scene, *started(scene, 1, 0.0), 20, np.full((1, 20, 1), 0.4))
     check(rollout)
     paths = ["joint.dial.friction", "joint.drive.armature", "body.dial.inertia"]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)

@@ -18,7 +18,7 @@ from tests.analysis.test_gradients import (
     SMOOTH,
     WEIGHTS,
     Rollout,
-    by_parameter,
+    check_parameters,
     columns_with_signals,
     error,
     scene_of,
@@ -138,9 +138,7 @@ def test_a_gradient_by_numbers_of_sampled_blocks_is_that_of_differences(
     paths = ["controller.pd.kp", "controller.pd.kd", "body.lower.mass"]
     if delays:
         paths += ["controller.lag.delay", "controller.smooth.time_constant"]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 @pytest.mark.parametrize("period", [{}, {"period": 5e-3}])
@@ -153,11 +151,8 @@ def test_inverse_dynamics_of_controllers_have_the_gradient_of_differences(
     scene = scene_of(tmp_path, text, passes=1)
     rollout = Later(scene, scene.state.q, np.array([0.5, -0.8]), 12)
     paths = ["body.lower.mass", "body.lower.com", "gravity"]
-    found = rollout.gradient(by=paths)
+    found = check_parameters(rollout, paths)
     assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH
-    for path in paths:
-        own = np.atleast_1d(found.parameters[path][0])
-        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
 
 
 def test_initial_values_in_a_loop_have_the_gradient_of_differences(tmp_path: Path) -> None:
@@ -172,9 +167,7 @@ def test_initial_values_in_a_loop_have_the_gradient_of_differences(tmp_path: Pat
     scene = scene_of(tmp_path, text, passes=1)
     rollout = New(scene, scene.state.q, scene.state.v, 20)
     paths = ["controller.quick.gain", "controller.slow.time_constant"]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 def test_numbers_with_which_python_computes_have_the_gradient_of_differences(
@@ -188,8 +181,7 @@ def test_numbers_with_which_python_computes_have_the_gradient_of_differences(
     text += table("actuator", name="motor", type="force", joint="elbow", command="torque")
     rollout = New(scene_of(tmp_path, text, passes=1), np.array([0.4, -0.6]), np.ones(2), 13)
     path = "controller.slow.time_constant"
-    found = np.atleast_1d(rollout.gradient(by=[path]).parameters[path][0])
-    assert error(found, by_parameter(rollout, path)) < SMOOTH
+    check_parameters(rollout, [path])
 
 
 @pytest.mark.parametrize("path", ["controller.pd.kp", "body.lower.mass"])
@@ -332,6 +324,4 @@ def test_a_gripper_with_a_mimic_joint_has_the_gradient_of_differences(tmp_path: 
     assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH
     assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH
     paths = ["joint.closes.damping", "body.right.mass"]
-    own = rollout.gradient(by=paths).parameters
-    for name in paths:
-        assert error(np.atleast_1d(own[name][0]), by_parameter(rollout, name)) < SMOOTH, name
+    check_parameters(rollout, paths)

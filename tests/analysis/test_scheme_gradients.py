@@ -20,7 +20,7 @@ from tests.analysis.test_gradients import (
     HOPPER,
     SMOOTH,
     Rollout,
-    by_parameter,
+    check_parameters,
     columns_by_differences,
     columns_with_signals,
     error,
@@ -105,9 +105,7 @@ def test_a_gradient_by_numbers_is_that_of_differences(scheme: str, tmp_path: Pat
         *(f"actuator.motor.{key}" for key in ("kp", "kd", "force_range")),
         "gravity",
     ]
-    found = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 @pytest.mark.parametrize("period", [6e-3, 5e-3, 0.7e-3])  # some divide steps of 2 ms
@@ -133,9 +131,7 @@ def test_a_sampled_controller_and_states_of_elements_have_the_gradient_of_differ
         return
     paths = ["controller.pd.kp", "controller.slow.time_constant", "body.lower.mass"]
     rollout = New(scene, scene.state.q, scene.state.v, 12, controls)
-    of_paths = rollout.gradient(by=paths).parameters
-    for path in paths:
-        assert error(np.atleast_1d(of_paths[path][0]), by_parameter(rollout, path)) < SMOOTH, path
+    check_parameters(rollout, paths)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -147,11 +143,8 @@ def test_inverse_dynamics_of_controllers_have_the_gradient_of_differences(
     scene = scene_of(tmp_path, text, scheme)
     rollout = Later(scene, scene.state.q, np.array([0.5, -0.8]), 12)
     paths = ["body.lower.mass", "body.lower.com", "gravity"]
-    found = rollout.gradient(by=paths)
+    found = check_parameters(rollout, paths)
     assert error(by_start(found), rollout.by_start()) < SMOOTH
-    for path in paths:
-        own = np.atleast_1d(found.parameters[path][0])
-        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
 
 
 PENDULUM = """
@@ -292,11 +285,8 @@ def test_a_stiff_mechanism_has_the_gradient_of_differences(scheme: str, tmp_path
         begun.step(steps=1)
         assert begun._records.engine.parts["scheme"][0, 4] == 0  # the next step begins, too
     paths = ["joint.turn.damping", "joint.along.stiffness", "body.bob.mass", "gravity"]
-    found = rollout.gradient(by=paths)
+    found = check_parameters(rollout, paths)
     assert error(by_start(found), rollout.by_start()) < SMOOTH
-    for path in paths:
-        own = np.atleast_1d(found.parameters[path][0])
-        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
 
 
 def test_accelerations_that_generalized_alpha_carries_are_states_of_a_step(tmp_path: Path) -> None:
@@ -394,11 +384,8 @@ def test_smooth_contacts_have_the_gradient_of_differences(
     ghost = text.replace(BALL, BALL.replace("collision", "visual"))
     assert steps == 200 or not same_end(rollout, scene_of(tmp_path, ghost, scheme, 5e-4))
     paths = ["body.box.mass", "gravity"]
-    found = rollout.gradient(by=paths)
+    found = check_parameters(rollout, paths)
     assert error(by_start(found), rollout.by_start()) < SMOOTH
-    for path in paths:
-        own = np.atleast_1d(found.parameters[path][0])
-        assert error(own, by_parameter(rollout, path)) < SMOOTH, path
 
 
 def same_end(rollout: Rollout, scene: pysim.Scene) -> bool:

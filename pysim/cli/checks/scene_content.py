@@ -144,11 +144,11 @@ def print_reactions(scene: Scene) -> None:
     report = start_report(scene, q, v)
     forces = accelerations_and_forces(scene, 0.0, tau, q, v, state.loop_q[np.newaxis], report)[1]
     wrenches = forces[0][0] if model.loop_names else np.zeros((0, 6))
-    own = forces[1 if model.loop_names else 0][0] if spec else np.zeros(0)
+    pushes = forces[1 if model.loop_names else 0][0] if spec else np.zeros(0)
     units = dict(zip(model.coordinate_names, model.coordinate_units, strict=True))
     listed = [
         f"{force:.4g} {'N·m' if units[next(iter(coupling.terms))] == 'rad' else 'N'} ({coupling.name})"
-        for coupling, force in zip(spec, own.tolist(), strict=True)
+        for coupling, force in zip(spec, pushes.tolist(), strict=True)
         if coupling.signal is not None
     ]
     for loop, wrench in zip(model.spec.loops, wrenches, strict=True):
@@ -166,11 +166,11 @@ def _start_numbers(scene: Scene) -> NDArray[np.float64]:
 
 def print_assembly(scene: Scene) -> None:
     """Print the coordinates and velocities of the start that assembly changed, the largest changes first."""
-    model, given, state = scene.model, start_state(scene.model), scene.state
-    moved = np.abs(model.difference(given.q, state.q))
+    model, start, state = scene.model, start_state(scene.model), scene.state
+    moved = np.abs(model.difference(start.q, state.q))
     for word, changes, values, unit in (
         ("moved by", moved, moved, "m, rad"),
-        ("speed now", np.abs(state.v - given.v), state.v, "m/s, rad/s"),
+        ("speed now", np.abs(state.v - start.v), state.v, "m/s, rad/s"),
     ):
         changed = [
             f"{model.velocity_names[k]} {values[k]:.4g}"
@@ -210,10 +210,10 @@ def print_settings(scene: Scene) -> None:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""
         print_line(f"  event       {event.name}: {what}, {event.direction}{stops}")
-    own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
+    parameters = "".join(f", {name} {value}" for name, value in settings.parameters.items())
     step = f"{settings.step:g} s" if math.isfinite(settings.step) else "in adaptive steps"
     of_file = f" (of {settings.step_file})" if settings.step_file else ""
-    scheme = f"{settings.integrator} {step}{of_file}{own}"
+    scheme = f"{settings.integrator} {step}{of_file}{parameters}"
     print_line(
         f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s"
     )

@@ -90,6 +90,7 @@ class Srdf:
     ) -> KeyframeSpec:
         """Return a state; joints in `without` have no coordinates."""
         q: dict[str, Array] = {}
+        v: dict[str, Array] = {}
         for element in state.all("joint"):
             name = element.text("name")
             if name in without:
@@ -102,10 +103,8 @@ class Srdf:
             joint = joints[name]
             if joint.mimic is None and joint.type != "fixed":
                 q[joint.name] = _values(element, joint)
-        rates = {joint.name: np.zeros(len(joint.start_v)) for joint in joints.values()}
-        return KeyframeSpec(
-            state.text("name"), q, {name: rates[name] for name in q}, where=state.where
-        )
+                v[joint.name] = np.zeros(len(joint.start_v))
+        return KeyframeSpec(state.text("name"), q, v, where=state.where)
 
 
 def _values(element: Element, joint: JointSpec) -> Array:
