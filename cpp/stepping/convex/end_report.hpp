@@ -1,8 +1,7 @@
 // Contacts at the end of a convex step as sampled blocks read them: wrenches on the bodies, and the numbers
 // of contact sensors.
 //
-//     f_B = R_WBᵀ f    t_B = R_WBᵀ ((x − p_B) × f + m)         of the forces f at points x that the step
-//     reports
+//     f_B = R_WBᵀ f    t_B = R_WBᵀ ((x − p_B) × f + m)         f at x, as the step reports
 //
 // Accelerations follow from these wrenches at the state in which the step ends. Points are in ascending
 // order, so that sums have the same bits whatever touches in other worlds.
@@ -61,9 +60,8 @@ class EndReport {
   const Point& operator[](int n) const { return point_[n]; }
   void add(const Point& point) { point_[count_++] = point; }
 
-  /// Sets the numbers of sensors that blocks read, at the user's q. Returns the
-  /// wrenches on the bodies, null if no block reads accelerations; they lie in
-  /// `w`.
+  /// Sets the numbers of sensors that blocks read, at the user's q. Returns the wrenches on the bodies, null
+  /// if no block reads accelerations; they lie in `w`.
   const spatial::Force<S>* act(const ReportReaders<S>& readers,
                                const ModelOf<S>& model,
                                const S* users_q,

@@ -1,7 +1,6 @@
 // Report of the contacts at the end of a convex step with numbers on a tape.
 //
-//     f = R_WB γ / h,  x = X_WB p,  n_W = R_WB n        inputs of the tape, at
-//     the poses of the start
+//     f = R_WB γ / h,  x = X_WB p,  n_W = R_WB n        inputs of the tape, at the poses of the start
 //
 // Their cotangents go on through the contacts (contact_product.hpp).
 #pragma once
