@@ -776,6 +776,7 @@ def pull_step(
     start: tuple[Sequence[int], Sequence[int]] | None,
     solutions: Array | None,
     readings: Array | None,
+    reads_late: bool,
     /,
 ) -> Array: ...
 def step_matrices(

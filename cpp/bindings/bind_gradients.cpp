@@ -41,7 +41,8 @@ Reals pull(const Worlds& worlds,
            int threads,
            const std::optional<std::array<std::vector<int>, 2>>& start,
            std::optional<Reals> solutions,
-           std::optional<Reals> readings) {
+           std::optional<Reals> readings,
+           bool reads_late) {
   const auto sizes = engine::cotangent_sizes(worlds);
   const std::ptrdiff_t states = states_of(index, sizes[0].second);
   engine::GradientBatch batch = {};
@@ -58,7 +59,8 @@ Reals pull(const Worlds& worlds,
   batch.bar = engine::cotangents_in(parts);
   if (solutions) batch.solutions = numbers_of(*solutions, states, engine::solution_size(worlds));
   if (readings && worlds.reading_count() > 0)
-    batch.readings = numbers_of(*readings, states, worlds.reading_count());
+    batch.readings = numbers_of(*readings, rows, worlds.reading_count());
+  batch.reads_late = reads_late;
   return run(worlds, index, batch, q, v, threads);
 }
 
@@ -106,8 +108,8 @@ void bind_gradients(py::module_& m) {
         "laws, and counts of switches, are added, or empty. Leaves the states at its end, which the worlds "
         "do not reach, in end_q and end_v. With `start`, places of initial values that depend on one another "
         "and of outputs that they read, those of signals go back through the blocks at the start instead, "
-        "from records before these; with `readings`, cotangents of signals are taken back to the worlds' "
-        "states. "
+        "from records before these. `readings` are cotangents of signals at the end of the step; with "
+        "`reads_late`, some of these follow from accelerations, wrenches or contacts. "
         "Without `solutions` of the steps they are solved again. Returns 1 where it was solved in one part, "
         "0 where it was not, -1 where it needs more memory than there is.");
   m.def("step_matrices",

@@ -2,15 +2,14 @@
 #pragma once
 
 #include "engine/gradients.hpp"
-#include "engine/reading_product.hpp"
 #include "engine/signal_start.hpp"
 #include "engine/varied_worlds.hpp"
 
 namespace pysim::engine {
 
 /// Makes the next step of worlds on the grid of their scene, beside their records, and takes cotangents of
-/// its end back to its start: through the last of its segments first, to whose start the step is made again.
-/// Or takes those of signals back to the states that the worlds have.
+/// its end, and of signals there, back to its start: through the last of its segments first, to whose start
+/// the step is made again.
 ///
 /// Steps<S> are those of a pack of worlds by a scheme, in place. `make(segment)` makes a segment, and
 /// `run_blocks(segment, lanes, memory)` runs what is due at its end, and
@@ -26,7 +25,6 @@ struct PullSteps {
   template <class S>
   static void at(States<S> at, const contact::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const GradientBatch&>(at.batch);
-    if (batch.readings != nullptr) return ReadingProduct<S>(at, batch).pull();
     Workspace<S> w = at.w;
     const int count = stepping::StepSegments<S>(batch.call, at.first, w).count();
     Outcome<S> outcome;
@@ -40,6 +38,7 @@ struct PullSteps {
   struct Outcome {
     simd::Mask<S> good = simd::everywhere<S>();  ///< where segments were solved in one part
     bool has_room = true;                        ///< on the tapes
+    simd::Mask<S> ended = simd::nowhere<S>();    ///< whose last segment has gone back
   };
 
   /// The worlds of a pack before one segment of their step.
@@ -66,11 +65,17 @@ struct PullSteps {
         make(segment);
         segments_.next(segment);
       }
+      ends_ = segment.worlds & !outcome_.ended;
+      outcome_.ended |= segment.worlds;
+      if (batch_.readings != nullptr && any(ends_)) {
+        segment.reads = batch_.reads_late ? stepping::ReadSignals::all : stepping::ReadSignals::of_state;
+      }
       Workspace<S> w = w_;
       Part part[parts];
       int total = 0;
       S* const packs = place_parts(part, total, w);
       S* const before = take<S>(w, total);
+      readings_ = take<S>(w, reading_count());
       const auto pull = [&](auto& product, simd::Mask<S> good) {
         outcome_.good &= good | !segment.worlds;
         outcome_.has_room &= product.has_room();
@@ -86,6 +91,8 @@ struct PullSteps {
     }
 
    private:
+    int reading_count() const { return batch_.readings == nullptr ? 0 : model_.signals->reading_count; }
+
     /// Makes a segment, to where the next one starts.
     void make(const stepping::StepSegment<S>& segment) {
       outcome_.good &= steps_.make(segment, w_) | !segment.worlds;
@@ -144,7 +151,8 @@ struct PullSteps {
     void pull_rows(
         Product& product, simd::Mask<S> worlds, const Part (&part)[parts], S* packs, S* before, int total) {
       const auto at = [&](int k) { return part[k].packs; };
-      const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5), at(6)};
+      const int count = reading_count();
+      const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5), at(6), readings_};
       const Sums sums = {
           at(7), at(8), at(9), stepping::SwitchCounts<S>::in(at(10), contacts_.pairs, contacts_.coordinates)};
       for (int r = 0; r < batch_.rows; ++r) {
@@ -153,6 +161,8 @@ struct PullSteps {
         for (const Part& own : part) {
           simd::load_rows(own.rows + row * own.count, own.count, stride(own), own.packs);
         }
+        simd::load_rows(batch_.readings + row * count, count, std::ptrdiff_t{batch_.rows} * count, readings_);
+        for (int i = 0; i < count; ++i) readings_[i] = select(ends_, readings_[i], simd::all<S>(0));
         if (!all(worlds)) simd::copy_each<S>(static_cast<const S*>(packs), total, before);
         outcome_.has_room &= product.pull(bar, sums);
         if (!all(worlds)) simd::copy_where<S>(!worlds, before, total, packs);
@@ -180,6 +190,8 @@ struct PullSteps {
     const WorldLanes<S> lanes_;
     Steps<S> steps_;
     stepping::StepSegments<S> segments_;
+    S* readings_ = nullptr;                    ///< cotangents of signals
+    simd::Mask<S> ends_ = simd::nowhere<S>();  ///< where the segment is the last one of the step
   };
 };
 

@@ -63,7 +63,9 @@ struct GradientBatch : WorldBatch<double> {
   int carried;                             ///< numbers of a state that a scheme carries
   const double* solutions;                 ///< (states, contact::solution_numbers); null to solve steps again
   const StepMatrices* matrices = nullptr;  ///< which are made instead; null for none
-  const double* readings = nullptr;  ///< (states, readings) cotangents of signals, pulled instead of a step's
+  const double* readings =
+      nullptr;              ///< (states, rows, readings) cotangents of signals at the end; null for none
+  bool reads_late = false;  ///< some of these follow from accelerations, wrenches or contacts
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
   double* good;  ///< (states) 1 where the step was solved in one part, 0 elsewhere, -1 if the tape was full

@@ -163,6 +163,15 @@ void update_signals(const System<S>& system,
   run_blocks(at, due, is_due, numbers, w);
 }
 
+/// Runs the program of readings at a point.
+template <class S>
+void read_point(const SignalPoint<S>& at, S* readings, Workspace<S> w) {
+  const tree::Signals& signals = *at.model.signals;
+  const S* const registers = at.run(signals.readings, w);
+  const int* const outputs = at.model.program[signals.readings.program].outputs;
+  for (int i = 0; i < signals.reading_count; ++i) readings[i] = registers[outputs[i]];
+}
+
 /// Every signal at the acceleration a; `f_ext` are wrenches of loops and contacts on the bodies, null for
 /// none.
 template <class S>
@@ -189,9 +198,7 @@ void read_signals(const ModelOf<S>& model,
     at.values.port_acceleration = found.port;
     at.values.reaction = found.reaction;
   }
-  const S* const registers = at.run(signals.readings, w);
-  const int* const outputs = model.program[signals.readings.program].outputs;
-  for (int i = 0; i < signals.reading_count; ++i) readings[i] = registers[outputs[i]];
+  read_point(at, readings, w);
 }
 
 }  // namespace pysim::stepping

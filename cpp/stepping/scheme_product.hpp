@@ -199,7 +199,7 @@ class SchemeStepProduct : public TapedStep<S> {
   using Base::begin_tape, Base::current_, Base::each_users_joint, Base::for_tape, Base::inputs, Base::keep;
   using Base::model_, Base::move_joint, Base::note_signals, Base::number_, Base::number_count, Base::on_tape;
   using Base::projects, Base::pull_projected_end, Base::rates_, Base::read_numbers, Base::record_blocks,
-      Base::seed_gravity, Base::seed_numbers;
+      Base::record_readings, Base::seed_gravity, Base::seed_numbers;
   using Base::seed_signals, Base::seed_state, Base::still_inputs, Base::system_;
   using Base::take_inputs_of_signals, Base::take_projected_end, Base::tape_, Base::taped_model_,
       Base::taped_system, Base::w_;
@@ -254,11 +254,17 @@ class SchemeStepProduct : public TapedStep<S> {
       end_step(segment.time, start);
       const UsersState projected = take_projected_end(end.q, end.v);
       system.workspace = for_tape();
-      record_blocks(segment, system, projected.q, projected.v, nullptr);
+      record_signals(segment, system, projected.q, projected.v);
     } else {
-      record_blocks(segment, system, q_, end_v_, nullptr);
+      record_signals(segment, system, q_, end_v_);
       begin_end_ = tape_.edges;
     }
+  }
+
+  /// Sampled blocks and signals at the end.
+  void record_signals(const StepSegment<S>& segment, const System<R>& system, const R* q, const R* v) {
+    record_blocks(segment, system, q, v, nullptr);
+    if (segment.reads != ReadSignals::none) record_readings(segment, system, current_, q, v, nullptr);
   }
 
   /// Projects the state that the scheme has reached once more.

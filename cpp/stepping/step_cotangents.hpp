@@ -9,12 +9,13 @@ namespace pysim::stepping {
 /// Cotangents of a world's state, in and out: q along δ of q ⊕ δ.
 template <class S>
 struct StateCotangents {
-  S *q, *v;        ///< (nv)
-  S* deflections;  ///< (points, 3) of contacts, on the world's axes
-  S* turnings;     ///< (turning points, 3) of angular deflections, on the world's axes
-  S* coordinates;  ///< [coordinates] of deflections of dry friction
-  S* signals;      ///< [Signals::numbers]
-  S* scheme;       ///< that a scheme carries, see solver_state.hpp
+  S *q, *v;                     ///< (nv)
+  S* deflections;               ///< (points, 3) of contacts, on the world's axes
+  S* turnings;                  ///< (turning points, 3) of angular deflections, on the world's axes
+  S* coordinates;               ///< [coordinates] of deflections of dry friction
+  S* signals;                   ///< [Signals::numbers]
+  S* scheme;                    ///< that a scheme carries, see solver_state.hpp
+  const S* readings = nullptr;  ///< [reading_count] of signals at the end, in alone; null for none
 };
 
 /// Sums of cotangents of what acts in a step, out; null for none.

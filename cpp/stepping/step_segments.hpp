@@ -7,6 +7,10 @@
 
 namespace pysim::stepping {
 
+/// What is read of signals at the end of a segment: nothing, those of the state there, or those of
+/// accelerations, wrenches and contacts, too.
+enum class ReadSignals { none, of_state, all };
+
 /// A segment of the steps of some worlds, and the sampled blocks that are due at its end. Worlds that have
 /// ended their step, or are between two segments of others, are not among them.
 template <class S>
@@ -15,6 +19,7 @@ struct StepSegment {
   S time, length, end;  ///< [s]
   std::uint64_t due;    ///< blocks that are due in some world
   std::uint64_t due_by_lane[S::width];
+  ReadSignals reads = ReadSignals::none;
 
   simd::Mask<S> is_due(int block) const {
     bool flag[S::width];

@@ -1,5 +1,6 @@
 // Base of the products of steps: the tape on which functions of a step run once more, the numbers of the
-// model on it, and the sampled blocks at the end, with the accelerations and wrenches that they read.
+// model on it, and the sampled blocks and signals at the end, with the accelerations and wrenches that they
+// read.
 #pragma once
 
 #include "stepping/acceleration_product.hpp"
@@ -185,8 +186,39 @@ class TapedStep {
     update_signals<R>(system, R(segment.end), q, v, segment.due, is_due, false, measured);
   }
 
+  /// The signals that a segment reads at its end, after the sampled blocks. `numbers` are those of the
+  /// signals with what contact sensors measure; the others as `record_blocks` has them.
+  void record_readings(const StepSegment<S>& segment,
+                       const System<R>& system,
+                       const R* numbers,
+                       const R* q,
+                       const R* v,
+                       const spatial::Force<R>* wrenches) {
+    const tree::Signals& signals = *model_.signals;
+    const int nv = model_.reduced_nv, late = nv + 6 * (model_.ports + model_.bodies);
+    Workspace<R> w = system.workspace;
+    readings_ = take<R>(w, signals.reading_count);
+    R* const a = take<R>(w, late);
+    keep(w);
+    const R time(segment.end);
+    if (segment.reads == ReadSignals::all && signals.readings.after_dynamics) {
+      System<R> inner = system;
+      inner.workspace = w;
+      inner.loads = wrenches;
+      inner.acceleration(time, q, v, a);
+      return read_signals<R>(taped_model_, time, q, v, a, wrenches, numbers, readings_, w);
+    }
+    for (int i = 0; i < late; ++i) a[i] = R(all<S>(0));
+    SignalPoint<R> at(taped_model_, time, q, v, numbers, w);
+    at.values.acceleration = at.values.port_acceleration = at.values.reaction = a;
+    read_point(at, readings_, w);
+  }
+
   void seed_signals(const StateCotangents<S>& bar) const {
     for (int i = 0; i < number_count(); ++i) seed(current_[i], bar.signals[i]);
+    for (int i = 0; readings_ != nullptr && i < model_.signals->reading_count; ++i) {
+      seed(readings_[i], bar.readings[i]);
+    }
   }
 
   /// Seeds a joint's q and v on the tape with cotangents, along δ of q.
@@ -232,6 +264,7 @@ class TapedStep {
   ModelOf<R> taped_model_;
   N* varied_number_ = nullptr;
   R *number_ = nullptr, *current_ = nullptr, *rates_ = nullptr;  ///< of the signals
+  R* readings_ = nullptr;                                        ///< null for none
 
  private:
   const R *end_dq_ = nullptr, *projected_v_ = nullptr;  ///< displacement of q and v of a projected end

@@ -177,7 +177,7 @@ class DifferentiableSteps:
         """Make all steps, and keep the states and signals after the last `rows` of them, or all.
 
         Returns:
-            The records before every `stride`-th step, and after the last one if signals are read.
+            The records before every `stride`-th step.
         """
         records = self.records
         saved_records, self.has_touched = {}, False
@@ -197,11 +197,9 @@ class DifferentiableSteps:
                 continue
             self.q[:, row], self.v[:, row] = records.q, records.v
             if self.signals:
-                readings = records.engine.readings(None, self.threads)
+                readings = self.worlds.signals.at_states(measured=self.signals.are_late)
                 self.readings = readings.shape[1]
                 self.signal_rows[:, row] = readings[:, self.signals.columns]
-        if self.signals:
-            saved_records[self.steps] = records.engine.save(self.every)
         self.end = records.q.copy(), records.v.copy()
         return saved_records
 
@@ -222,14 +220,13 @@ class DifferentiableSteps:
         """
         bar = self.cotangents(sums)
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
-        after, end = saved_records.get(self.steps, b""), self.end
-        for first in sorted(saved_records.keys() - {self.steps}, reverse=True):
+        end = self.end
+        for first in sorted(saved_records, reverse=True):
             last = min(first + stride, self.steps)
             before = self._segment(first, last, saved_records[first])
             for n in reversed(range(first, last)):
-                self._add_bars(bars, n, after, bar)
-                after = before.pop()
-                end = self._pull_from_record(n, bar, after, end)
+                readings = self._add_bars(bars, n, bar)
+                end = self._pull_from_record(n, bar, before.pop(), end, readings)
                 if n < last - 1:  # made again with the next call
                     del self.solutions[n]
                 if self.controls is not None:
@@ -239,25 +236,29 @@ class DifferentiableSteps:
         return bar, control_bar
 
     def _pull_from_record(
-        self, n: int, bar: dict[str, Array], record: bytes, end: tuple[Array, Array]
+        self,
+        n: int,
+        bar: dict[str, Array],
+        record: bytes,
+        end: tuple[Array, Array],
+        readings: Array | None,
     ) -> tuple[Array, Array]:
         """Take cotangents back through step n from its record to its end; return q and v before it."""
         self.load(record)
         self._set_controls(n)
-        self.pull(n, bar, *end)
+        self.pull(n, bar, *end, readings)
         return self.records.q.copy(), self.records.v.copy()
 
-    def _add_bars(self, bars: Bars, n: int, after: bytes, bar: dict[str, Array]) -> None:
-        """Add cotangents of the states and signals after step n, whose record is `after`."""
+    def _add_bars(self, bars: Bars, n: int, bar: dict[str, Array]) -> Array | None:
+        """Add cotangents of the states after step n; return those of all signals there, None for zeros."""
         q_bar, v_bar, signal_bar = bars
         if (row := n - self.steps + q_bar.shape[1]) < 0:
-            return
-        if self.signals and signal_bar[:, row].any():
-            self.load(after)
-            readings = self.signals.among_readings(signal_bar[self.packed, row], self.readings)
-            self._pull(f"signals of step {n + 1}", bar, readings=readings)
+            return None
         bar["q"] += q_bar[self.packed, row]
         bar["v"] += v_bar[self.packed, row]
+        if not (self.signals and signal_bar[:, row].any()):
+            return None
+        return self.signals.among_readings(signal_bar[self.packed, row], self.readings)
 
     def _pull_start(self, bar: dict[str, Array]) -> None:
         """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
@@ -301,10 +302,12 @@ class DifferentiableSteps:
             for name, size in self._sizes()[1].items()
         }
 
-    def pull(self, n: int, bar: dict[str, Array], q: Array, v: Array) -> None:
-        """Take cotangents back through step n, which ended at q and v."""
+    def pull(
+        self, n: int, bar: dict[str, Array], q: Array, v: Array, readings: Array | None = None
+    ) -> None:
+        """Take cotangents, and those of all signals after it, back through step n, which ended at q and v."""
         solutions = self.solutions[n][self.packed]
-        end_q, end_v = self._pull(f"step {n + 1}", bar, solutions=solutions)
+        end_q, end_v = self._pull(f"step {n + 1}", bar, solutions=solutions, readings=readings)
         own_q, own_v = end_q[: self.count], end_v[: self.count]
         if not (np.array_equal(own_q, q) and np.array_equal(own_v, v)):
             differs = (own_q != q).any(axis=1) | (own_v != v).any(axis=1)
@@ -352,7 +355,7 @@ class DifferentiableSteps:
         solutions: Array | None = None,
         readings: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Take cotangents back through the next step of all worlds, their start or readings; return the step's end."""
+        """Take cotangents back through the next step of all worlds, or their start; return the step's end."""
         states = self.records.q, self.records.v
         end_q, end_v = (np.empty((len(self.packed), x.shape[1])) for x in states)
         good = _engine.pull_step(
@@ -365,6 +368,7 @@ class DifferentiableSteps:
             start,
             solutions,
             readings,
+            self.signals.are_late,
         )
         self._stop_at_failed(what, good)
         return end_q, end_v

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim._engine import SignalSource
 from pysim.errors import SimulationError
 from pysim.mechanism.model_numbers import Table
 from pysim.typing import Array
@@ -99,9 +100,15 @@ class Parameters:
 
 
 def _computes_dynamics(signals: CompiledSignals | None, *, reads_signals: bool) -> bool:
-    """Return whether programs of signals that act, or are read, compute inverse dynamics."""
+    """Return whether programs of signals that act, or are read, compute inverse dynamics, or wrenches of joints."""
     if signals is None:
         return False
     own = signals.description
     programs = (own.forces, *own.blocks, *[own.readings] * reads_signals)
-    return any(program is not None and program.calls for program in programs)
+    return any(
+        program is not None
+        and (
+            program.calls or any(source is SignalSource.reaction for source, _, _ in program.inputs)
+        )
+        for program in programs
+    )

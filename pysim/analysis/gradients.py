@@ -71,8 +71,7 @@ def gradient(
             (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers. Or
             the name of a signal of the scene, whose value after the last step is the loss.
         signals: names of signals of the scene, whose rows (n, steps) or (n, steps, size) `loss` receives as well, in a
-            dictionary, and by which it returns derivatives in another. Those that depend on accelerations, wrenches or
-            contacts are rejected.
+            dictionary, and by which it returns derivatives in another.
         steps: number of steps, instead of controls.
         by: paths of numbers of the scene, as `Worlds.parameters` has them; worlds may differ in them from now on.
         memory: bytes of records that are kept at most; if more are needed, steps are made again.

@@ -101,6 +101,13 @@ class Signals(Mapping[str, Any]):
             None if chosen is None else np.ascontiguousarray(chosen, np.int32), measured=measured
         )
 
+    def at_states(self, *, measured: bool) -> Array:
+        """Return the numbers of all signals of all worlds at their states, which no call has to have reached.
+
+        Accelerations, wrenches and contacts are only computed if they are `measured`.
+        """
+        return self._readings_of(None, measured=measured)
+
     def are_plain(self, names: Iterable[str]) -> bool:
         """Return whether the engine alone computes signals: without accelerations, wrenches, contacts and Python."""
         late = any(self._check(name).is_late for name in checked_names(names, "names"))

@@ -79,13 +79,9 @@ ADJOINTS = {
     "stepping/scheme_product": EXPLICIT,
     "stepping/velocity_terms_product": ROUNDS,
 }
-# C −= Aᵀ B is no adjoint. Distances by support points, and readings, are compared with differences alone, by tests of
-# gradients in tests/analysis.
-OTHERS = {
-    "collision/separation_product",
-    "constraints/dense_product",
-    "engine/reading_product",
-}
+# C −= Aᵀ B is no adjoint. Distances by support points are compared with differences alone, by tests of gradients in
+# tests/analysis.
+OTHERS = {"collision/separation_product", "constraints/dense_product"}
 
 
 def test_every_adjoint_of_the_engine_is_compared() -> None:

@@ -578,7 +578,7 @@ def test_the_engine_refuses_states_that_are_no_packs(
     bar = [np.zeros((run.pack * rows // 8, size)) for size in run._sizes()[1].values()]
     index, q, v = np.arange(count, dtype=np.int32), np.zeros((count, 7)), np.zeros((count, 6))
     with pytest.raises(ValueError, match=problem):
-        _engine.pull_step(run.doubles, index, bar, q, v, 1, None, None, None)
+        _engine.pull_step(run.doubles, index, bar, q, v, 1, None, None, None, False)
 
 
 def test_a_step_that_needs_too_much_memory_is_reported_as_such(tmp_path: Path) -> None:

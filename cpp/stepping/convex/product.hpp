@@ -139,10 +139,12 @@ class ConvexStepProduct : public TapedConvexStep<S> {
 
   using Base::at_end_, Base::base_, Base::before_, Base::bounded_, Base::bounded_count_, Base::contacts_;
   using Base::coordinate_, Base::current_, Base::dq_, Base::each_users_joint, Base::end_v_, Base::for_tape;
-  using Base::free_, Base::h_, Base::model_, Base::note_signals, Base::number_, Base::on_tape, Base::projects;
+  using Base::free_, Base::h_, Base::model_, Base::note_signals, Base::number_, Base::number_count,
+      Base::on_tape, Base::projects;
   using Base::pull_projected_end, Base::q1_, Base::rate_, Base::rate_change_, Base::read_numbers;
   using Base::record_blocks, Base::record_forces, Base::record_free_velocity, Base::record_motion;
-  using Base::record_states, Base::renewal_, Base::rounds_, Base::seed_gravity, Base::seed_law;
+  using Base::record_readings, Base::record_states, Base::renewal_, Base::rounds_, Base::seed_gravity,
+      Base::seed_law;
   using Base::seed_numbers, Base::seed_signals, Base::seed_state, Base::share_, Base::shift_, Base::start_q_;
   using Base::start_v_, Base::step_, Base::take_inputs_of_motion, Base::take_inputs_of_numbers;
   using Base::take_inputs_of_state, Base::tape_, Base::taped_model_, Base::taped_system, Base::tau_;
@@ -189,24 +191,48 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     }
     begin_states_ = tape_.edges;
     record_states(time, *end_);
-    if (segment.due != 0) record_end(segment);
+    record_end(segment);
     if (projects()) begin_rows();
   }
 
-  /// Sampled blocks at the end, which may read accelerations, wrenches and contacts.
+  /// Sampled blocks and signals at the end, which may read accelerations, wrenches and contacts.
   void record_end(const StepSegment<S>& segment) {
+    if (segment.due == 0 && segment.reads == ReadSignals::none) return;
     const auto is_due = [&](int block) { return on_tape(segment.is_due(block)); };
-    const auto readers = report_readers<R>(*model_.signals, report_.sensors(), segment.due, is_due);
-    Workspace<R> w = for_tape();
-    const Force<R>* wrenches = nullptr;
-    if (readers.some()) {
+    const auto blocks = report_readers<R>(*model_.signals, report_.sensors(), segment.due, is_due);
+    ReportReaders<R> signals;
+    if (segment.reads == ReadSignals::all) {
+      signals = {model_.signals->readings.after_dynamics, simd::everywhere<R>()};
+    }
+    if (blocks.some() || signals.some()) {
       evaluate(0);
       report_.take_points(contact_, tape_);
-      wrenches = report_.act(readers, taped_model_, at_end_.q, current_, w);
     }
+    if (segment.due != 0) {
+      const Reported reported = report(blocks, current_);
+      record_blocks(segment, reported.system, at_end_.q, at_end_.v, reported.wrenches);
+    }
+    if (segment.reads == ReadSignals::none) return;
+    R* const numbers = this->template take_taped<R>(number_count());
+    for (int i = 0; i < number_count(); ++i) numbers[i] = current_[i];
+    const Reported reported = report(signals, numbers);
+    record_readings(segment, reported.system, numbers, at_end_.q, at_end_.v, reported.wrenches);
+  }
+
+  /// The system at the end, and wrenches of contacts on its bodies, null for none.
+  struct Reported {
+    System<R> system;
+    const Force<R>* wrenches;
+  };
+
+  /// Sets the numbers of contact sensors that are read.
+  Reported report(const ReportReaders<R>& readers, R* numbers) {
+    Workspace<R> w = for_tape();
+    const Force<R>* wrenches = nullptr;
+    if (readers.some()) wrenches = report_.act(readers, taped_model_, at_end_.q, numbers, w);
     System<R> system = taped_system(w);
     system.taped = &accelerations_;
-    record_blocks(segment, system, at_end_.q, at_end_.v, wrenches);
+    return {system, wrenches};
   }
 
   /// Velocities of the passes, and what twists they give.
