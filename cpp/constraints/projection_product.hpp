@@ -63,7 +63,6 @@ class ProjectionProduct {
             const dynamics::StepMatrixCotangents<S>& matrix,
             Vec3<S>* places,
             RowProduct<S, differs>& rows,
-            const simd::Tape<S>& tape,
             Workspace<S> w) {
     const int nv = model_.reduced_nv;
     S *const start_bar = zeros(model_.nv, w), *const along = model_.mimic ? zeros(model_.nv, w) : nullptr;
@@ -82,10 +81,9 @@ class ProjectionProduct {
       for (int i = 0; i < nv; ++i) before[i] = dq_bar[i] = all<S>(0);
       for (int b = 0; b < model_.bodies; ++b) {
         const Joint& joint = model_.joint[b];
-        const int q = joint.reduced_q, v = joint.reduced_v;
+        const int v = joint.reduced_v;
         if (v < 0) continue;
-        dynamics::add_retract_product<S>(
-            joint, round.from + q, round.change + v, q_bar + v, before + v, dq_bar + v, tape, w);
+        dynamics::add_retract_product<S>(joint, round.change + v, q_bar + v, before + v, dq_bar + v);
       }
       turn(dq_bar, round.made, omega, minus, pi, w);
       pull_matrices(round.force, round.change, pi, minus, of_start, rows, w);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "dynamics/retract.hpp"
-#include "tree/tape.hpp"
 
 namespace pysim::dynamics {
 
@@ -28,40 +27,41 @@ void seed_joint(const Joint& joint, const S* q, const S* bar, S* q_bar) {
   }
 }
 
-/// Adds the cotangents of q₀, along δ of q₀ ⊕ δ, and of dq, for those of q₀ ⊕ dq along its own axes.
+/// Adds the cotangents of q₀, along δ of q₀ ⊕ δ, and of dq, for those `bar` of q₀ ⊕ dq along its own axes:
+/// for each group
+///
+///     δ̄ += Ad(exp dq)⁻ᵀ ε̄      dq̄ += J_r(dq)ᵀ ε̄
+///
+/// Of poses, ε̄ = {f, τ} is a wrench, for which J_r(ξ)ᵀ {f, τ} = {f', τ'} where [τ'; f'] = J_l(ξ) [τ; f],
+/// since ad_ξᵀ is −ad_ξ with linear and angular parts exchanged.
 template <class S>
-void add_retract_product(const Joint& joint,
-                         const S* q,
-                         const S* dq,
-                         const S* bar,
-                         S* q_bar,
-                         S* dq_bar,
-                         simd::Tape<S> tape,
-                         tree::Workspace<S> w) {
-  using R = simd::Reverse<S>;
-  bool is_real = true;
-  for (int k = 0; k < joint.blocks; ++k) is_real &= joint.block[k].group == tree::Group::real;
-  if (is_real) {
-    for (int i = 0; i < joint.nv; ++i) q_bar[i] += bar[i], dq_bar[i] += bar[i];
-    return;
-  }
-  const int begin = tape.edges;
-  constexpr int most = 8;  // numbers of two rotations
-  S zero[tree::max_joint_nv], at[most] = {}, q1_bar[most] = {};
-  R from[most], start[most], end[most];
-  for (S& x : zero) x = simd::all<S>(0);
-  for (int i = 0; i < joint.nq; ++i) from[i] = R(q[i]);
-  const R* const delta = tree::take_inputs<S>(zero, joint.nv, tape, w);
-  const R* const step = tree::take_inputs<S>(dq, joint.nv, tape, w);
-  retract<R>(joint.block, joint.blocks, from, delta, start);
-  retract<R>(joint.block, joint.blocks, start, step, end);
-  for (int i = 0; i < joint.nq; ++i) at[i] = end[i].value;
-  seed_joint(joint, static_cast<const S*>(at), bar, q1_bar);
-  for (int i = 0; i < joint.nq; ++i) tree::seed(end[i], q1_bar[i]);
-  tape.pull(begin);
-  for (int i = 0; i < joint.nv; ++i) {
-    q_bar[i] += tree::take_cotangent(delta[i]);
-    dq_bar[i] += tree::take_cotangent(step[i]);
+void add_retract_product(const Joint& joint, const S* dq, const S* bar, S* q_bar, S* dq_bar) {
+  const auto add = [](const Vec3<S>& x, S* to) { store(load3(to) + x, to); };
+  for (int k = 0; k < joint.blocks; ++k) {
+    const Block& block = joint.block[k];
+    const S *const d = dq + block.v, *const y = bar + block.v;
+    S *const of_q = q_bar + block.v, *const of_dq = dq_bar + block.v;
+    switch (block.group) {
+      case Group::real: {
+        for (int i = 0; i < block.nv; ++i) of_q[i] += y[i], of_dq[i] += y[i];
+        break;
+      }
+      case Group::rotation: {
+        const Vec3<S> phi = load3(d), turning = load3(y);
+        add(spatial::exp(phi) * turning, of_q);
+        add(spatial::left_jacobian_times(phi, turning), of_dq);
+        break;
+      }
+      case Group::pose: {
+        const Motion<S> xi = {load3(d), load3(d + 3)};
+        const spatial::Force<S> wrench = {load3(y), load3(y + 3)};
+        const auto at_start = to_parent(spatial::exp(xi), wrench);
+        const Motion<S> along = spatial::left_jacobian_times(xi, Motion<S>{wrench.t, wrench.f});
+        add(at_start.f, of_q), add(at_start.t, of_q + 3);
+        add(along.w, of_dq), add(along.v, of_dq + 3);
+        break;
+      }
+    }
   }
 }
 

@@ -3,11 +3,11 @@
 //     H = LᵀDL  from the last coordinate to the first       [Featherstone 2005; 2008, section 6.5]
 //
 // In this order the matrix of a tree, whose entries are those of coordinates on one branch, fills in nowhere.
-// Other entries may be marked; what fills in beside them is found once. Columns are taken four at a time,
-// whose sums stay in registers.
+// Other entries may be marked; what fills in beside them is found once.
 #pragma once
 
 #include "simd/pack.hpp"
+#include "simd/row_sum.hpp"
 #include "tree/model_view.hpp"
 #include "tree/workspace.hpp"
 
@@ -23,7 +23,9 @@ class SparseFactor {
         after_(tree::take<int>(w, std::ptrdiff_t{n} * n)),
         before_count_(tree::take<int>(w, n)),
         after_count_(tree::take<int>(w, n)),
-        inv_D_(tree::take<S>(w, n)) {
+        inv_D_(tree::take<S>(w, n)),
+        share_(tree::take<S>(w, n)),
+        row_(tree::take<const S*>(w, n)) {
     for (int i = 0; i < n * n; ++i) marked_[i] = 0;
   }
 
@@ -64,21 +66,42 @@ class SparseFactor {
 
   /// Y −= B X, of B (n, n) that is zero where H is, and X (n, columns).
   void subtract_product(const S* B, const S* X, int columns, S* Y) const {
-    int c = 0;
-    for (; c + tile <= columns; c += tile) subtract_columns<tile>(B, X + c, columns, Y + c);
-    for (; c < columns; ++c) subtract_columns<1>(B, X + c, columns, Y + c);
+    for (int i = 0; i < n_; ++i) {
+      int count = 0;
+      const auto add = [&](int k) {
+        share_[count] = -B[i * n_ + k];
+        row_[count++] = X + k * columns;
+      };
+      for (int a = 0; a < before_count_[i]; ++a) add(before_[i * n_ + a]);
+      add(i);
+      for (int a = 0; a < after_count_[i]; ++a) add(after_[i * n_ + a]);
+      simd::add_rows<S>(share_, row_, count, Y + i * columns, columns);
+    }
   }
 
   /// X ← H⁻¹ X, (n, columns).
   void solve(S* X, int columns) const {
-    int c = 0;
-    for (; c + tile <= columns; c += tile) solve_columns<tile>(X + c, columns);
-    for (; c < columns; ++c) solve_columns<1>(X + c, columns);
+    for (int i = n_ - 1; i >= 0; --i) {
+      for (int a = 0; a < after_count_[i]; ++a) {
+        const int k = after_[i * n_ + a];
+        share_[a] = -L_[k * n_ + i];
+        row_[a] = X + k * columns;
+      }
+      simd::add_rows<S>(share_, row_, after_count_[i], X + i * columns, columns);
+    }
+    for (int k = 0; k < n_; ++k) {
+      S* const own = X + k * columns;
+      for (int c = 0; c < columns; ++c) own[c] = inv_D_[k] * own[c];
+      for (int a = 0; a < before_count_[k]; ++a) {
+        const int i = before_[k * n_ + a];
+        share_[a] = -L_[k * n_ + i];
+        row_[a] = X + i * columns;
+      }
+      simd::add_rows<S>(share_, row_, before_count_[k], own, columns);
+    }
   }
 
  private:
-  static constexpr int tile = 4;
-
   /// Lists the entries of L by row and by column.
   void fill_in() {
     for (int k = n_ - 1; k >= 0; --k) {
@@ -100,56 +123,13 @@ class SparseFactor {
     }
   }
 
-  template <int count>
-  void subtract_columns(const S* B, const S* X, int stride, S* Y) const {
-    for (int i = 0; i < n_; ++i) {
-      S* const to = Y + i * stride;
-      S sum[count];
-      const auto add = [&](int k) {
-        const S b = B[i * n_ + k];
-        const S* const from = X + k * stride;
-        for (int c = 0; c < count; ++c) sum[c] = simd::fnma(b, from[c], sum[c]);
-      };
-      for (int c = 0; c < count; ++c) sum[c] = to[c];
-      for (int a = 0; a < before_count_[i]; ++a) add(before_[i * n_ + a]);
-      add(i);
-      for (int a = 0; a < after_count_[i]; ++a) add(after_[i * n_ + a]);
-      for (int c = 0; c < count; ++c) to[c] = sum[c];
-    }
-  }
-
-  template <int count>
-  void solve_columns(S* X, int stride) const {
-    S sum[count];
-    for (int i = n_ - 1; i >= 0; --i) {
-      S* const own = X + i * stride;
-      for (int c = 0; c < count; ++c) sum[c] = own[c];
-      for (int a = 0; a < after_count_[i]; ++a) {
-        const int k = after_[i * n_ + a];
-        const S l = L_[k * n_ + i];
-        const S* const from = X + k * stride;
-        for (int c = 0; c < count; ++c) sum[c] = simd::fnma(l, from[c], sum[c]);
-      }
-      for (int c = 0; c < count; ++c) own[c] = sum[c];
-    }
-    for (int k = 0; k < n_; ++k) {
-      S* const own = X + k * stride;
-      for (int c = 0; c < count; ++c) sum[c] = inv_D_[k] * own[c];
-      for (int a = 0; a < before_count_[k]; ++a) {
-        const int i = before_[k * n_ + a];
-        const S l = L_[k * n_ + i];
-        const S* const from = X + i * stride;
-        for (int c = 0; c < count; ++c) sum[c] = simd::fnma(l, from[c], sum[c]);
-      }
-      for (int c = 0; c < count; ++c) own[c] = sum[c];
-    }
-  }
-
   const int n_;
   int* const marked_;                 ///< (n, n), below the diagonal
   int *const before_, *const after_;  ///< (n, n) coordinates before k that row k has, and after i that have i
   int *const before_count_, *const after_count_;
   S* const inv_D_;
+  S* const share_;  ///< [n] multiples of rows that a row takes, and these rows
+  const S** const row_;
   const S* L_ = nullptr;
 };
 

@@ -170,7 +170,7 @@ class SchemeStepProduct : public TapedStep<S> {
     if (projects()) {
       tape_.pull(begin_end_);
       pull_projected_end(bar);
-      projection_.pull(bar.q, bar.v, {nullptr, inertia, sums.theta}, places, rows_, tape_, w);
+      projection_.pull(bar.q, bar.v, {nullptr, inertia, sums.theta}, places, rows_, w);
     }
     for (int i = 0; i < carried_; ++i) seed(memory_[i], bar.scheme[i]);
     seed_end(bar.q, bar.v);

@@ -36,7 +36,6 @@ class VelocityTermsDerivatives {
                            const bool* single,
                            const S* entries,
                            S h,
-                           const simd::Tape<S>& tape,
                            tree::Workspace<S>& w)
       : rounds_(rounds),
         A_(A),
@@ -48,7 +47,6 @@ class VelocityTermsDerivatives {
         entries_(entries),
         h_(h),
         half_(all<S>(typename S::Real(0.5)) * h),
-        tape_(tape),
         torque_(model_.nv, w),
         w_(w) {
     for (auto& g : weightless_.gravity) g = typename S::Parameter{};
@@ -153,7 +151,7 @@ class VelocityTermsDerivatives {
     torque_.evaluate(weightless_, static_cast<const S*>(at.q), static_cast<const S*>(at.v), a, nullptr, w);
     simd::copy_each<S>(static_cast<const S*>(torque_.q), nv * nv, by_start);
     each_joint([&](const tree::Joint& joint) {
-      if (!is_real(joint)) turn_columns(joint, at, by_start, w);
+      if (!is_real(joint)) turn_columns(joint, at, by_start);
     });
     subtract_columns(torque_.q, 0, to);
     for (int i = 0; i < nv * nv; ++i) {
@@ -172,7 +170,7 @@ class VelocityTermsDerivatives {
   }
 
   /// Replaces the columns of a joint in Q by those of Q X, and in `by_step` by those of Q Y.
-  void turn_columns(const tree::Joint& joint, const Middle& at, S* by_step, Workspace<S> w) {
+  void turn_columns(const tree::Joint& joint, const Middle& at, S* by_step) {
     constexpr int most = tree::max_joint_nv;
     const int nv = model_.nv, v = joint.v, n = joint.nv;
     const S o = all<S>(0);
@@ -183,14 +181,8 @@ class VelocityTermsDerivatives {
         unit[k] = all<S>(k == r ? 1 : 0);
         X[r][k] = Y[r][k] = o;
       }
-      add_retract_product<S>(joint,
-                             q_ + joint.q,
-                             static_cast<const S*>(at.dq) + v,
-                             static_cast<const S*>(unit),
-                             X[r],
-                             Y[r],
-                             tape_,
-                             w);
+      add_retract_product<S>(
+          joint, static_cast<const S*>(at.dq) + v, static_cast<const S*>(unit), X[r], Y[r]);
     }
     for (int i = 0; i < nv; ++i) {
       S *const row = torque_.q + i * nv + v, *const step = by_step + i * nv + v;
@@ -243,14 +235,8 @@ class VelocityTermsDerivatives {
     for (int c = 0; c < columns_; ++c) row[c] = h_ * h_ * e * row[c];
     each_joint([&](const tree::Joint& joint) {
       const int k = joint.v;
-      add_retract_product<S>(joint,
-                             q_ + joint.q,
-                             static_cast<const S*>(at.dq) + k,
-                             static_cast<const S*>(q_bar) + k,
-                             row + k,
-                             dq_bar + k,
-                             tape_,
-                             w);
+      add_retract_product<S>(
+          joint, static_cast<const S*>(at.dq) + k, static_cast<const S*>(q_bar) + k, row + k, dq_bar + k);
     });
     for (int i = 0; i < nv; ++i) v_bar[i] = fma(half_, dq_bar[i], v_bar[i]);
     add_product(v_bar, start, row);
@@ -313,7 +299,6 @@ class VelocityTermsDerivatives {
   const bool* const single_;
   const S* const entries_;
   const S h_, half_;
-  const simd::Tape<S> tape_;
   dynamics::TorqueMatrices<S> torque_;
   tree::Workspace<S> w_;
   const S* q_ = nullptr;

@@ -19,7 +19,6 @@ using dynamics::subtract_matrix_product;
 using tree::seed;
 using tree::take_cotangent;
 using tree::take_inputs;
-using tree::take_tape;
 
 /// Cotangents of the velocities, and of the bias accelerations by their own joints, of all bodies, for that
 /// of the share of VelocityTerms::share: it follows from one body of every world.
@@ -99,7 +98,6 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
                          const S* v,
                          const VelocityTermsCotangents<S>& bar,
                          const StepMatrixCotangents<S>& matrix_bar,
-                         const simd::Tape<S>& tape,
                          tree::Workspace<S> w) {
   using tree::take;
   const auto& model = A.recursion.model;
@@ -169,7 +167,7 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
     middle.add(v_m, rate, minus, false, q_m_bar, v_m_bar, bar.a, matrix_bar.theta, V_bar);
     each([&](const tree::Joint& joint) {
       const int k = joint.v;
-      add_retract_product<S>(joint, q + joint.q, dq + k, q_m_bar + k, matrix_bar.q + k, dq_bar + k, tape, w);
+      add_retract_product<S>(joint, dq + k, q_m_bar + k, matrix_bar.q + k, dq_bar + k);
     });
     each_coordinate([&](int i) {
       bar.a[i] = simd::fnma(base[i], mu[i], bar.a[i]);

@@ -122,10 +122,9 @@ def _states_and_matrices(
             run.records.signals[:, run.places] = held
             run.worlds.inputs.note_jumps()
         start = run.records.engine.save(run.every)
-        matrices = None
-        while matrices is None:
+        make = _products if run.products else _matrices
+        while (matrices := make(run, states)) is None:
             run.load(start)
-            matrices = _products(run, states) if run.products else _matrices(run, states)
     return states, matrices
 
 

@@ -120,7 +120,7 @@ class Constrained : Mechanism {
              *const theta = zeros(10 * model_.bodies);
     Comparison made;
     push(v_dual, v_bar, made), push_configuration(q_dual, q_bar, made);
-    product.pull(q_plain, v_plain, {nullptr, armature, theta}, taped.places(), rows, taped.tape, plain_);
+    product.pull(q_plain, v_plain, {nullptr, armature, theta}, taped.places(), rows, plain_);
     pull(q_plain, along_, made), pull(v_plain, dv, made), pull(theta, directions_.theta, made);
     taped.pull(armature, directions_.along, made);
     note("projection onto constraints", made);

@@ -159,7 +159,6 @@ class Tree : Mechanism {
     dynamics::retract<T>(dual_model_, q_dual_, dual_of(dq, ddq), end);
     P *const q_bar = zeros(nv_), *const dq_bar = zeros(nv_);
     P *const dq_plain = plain(dq), *const bar_plain = plain(bar);
-    Tape tape = tree::take_tape<P>(plain_);
     Comparison made;
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
@@ -168,8 +167,7 @@ class Tree : Mechanism {
       for (int i = 0; i < joint.nq; ++i) at[i] = P{value(end[q + i])};
       dynamics::seed_joint<P>(joint, at, bar_plain + v, numbers);
       for (int i = 0; i < joint.nq; ++i) made.dual(value(numbers[i]), slope(end[q + i]));
-      dynamics::add_retract_product<P>(
-          joint, q_ + q, dq_plain + v, bar_plain + v, q_bar + v, dq_bar + v, tape, plain_);
+      dynamics::add_retract_product<P>(joint, dq_plain + v, bar_plain + v, q_bar + v, dq_bar + v);
     }
     pull(q_bar, along_, made), pull(dq_bar, ddq, made);
     note("steps of configurations", made);

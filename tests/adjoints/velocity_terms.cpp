@@ -67,7 +67,6 @@ class Turning : Mechanism {
                                      v_plain,
                                      {a, change, before_bar, v_bar, P{share_bar}},
                                      {q_bar, base_bar, theta},
-                                     taped.tape,
                                      w);
     pull(q_bar, along_, made), pull(v_bar, dv, made), pull(before_bar, dbefore, made),
         pull(base_bar, dbase, made);

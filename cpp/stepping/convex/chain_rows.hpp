@@ -4,6 +4,7 @@
 // friction, states of elements, and inputs.
 #pragma once
 
+#include "simd/row_sum.hpp"
 #include "stepping/convex/product.hpp"
 #include "stepping/tape_rows.hpp"
 
@@ -35,12 +36,15 @@ class ChainRows {
   /// What is no column; velocity terms have all but the first.
   enum Kind { v1, before, rate, change, share };
 
-  ChainRows(const simd::Tape<S>& tape, int nv, int columns, bool moves, Workspace<S>& w)
+  /// `most` rows beside those of `Kind` may be added at once.
+  ChainRows(const simd::Tape<S>& tape, int nv, int columns, bool moves, int most, Workspace<S>& w)
       : nv_(nv),
         columns_(columns),
         tape_(tape, w),
         column_(take<int>(w, tape.nodes)),
-        rows_(take<S>(w, (moves ? 4 * nv + 1 : nv) * columns)) {
+        rows_(take<S>(w, (moves ? 4 * nv + 1 : nv) * columns)),
+        share_(take<S>(w, 4 * nv + 1 + most)),
+        row_(take<const S*>(w, 4 * nv + 1 + most)) {
     for (int k = 0; k < tape.nodes; ++k) column_[k] = -1;
   }
 
@@ -64,24 +68,31 @@ class ChainRows {
 
   /// to += shares (count) × from (count, columns).
   void add_multiples(const S* shares, int count, const S* from, S* to) const {
+    int rows = 0;
     for (int k = 0; k < count; ++k) {
-      if (!simd::all(shares[k] == all<S>(0))) add_multiple(shares[k], from + k * columns_, to);
+      if (simd::all(shares[k] == all<S>(0))) continue;
+      share_[rows] = shares[k];
+      row_[rows++] = from + k * columns_;
     }
+    simd::add_rows<S>(share_, row_, rows, to, columns_);
   }
 
   void seed(const R& x, S bar) { tape_.seed(x, bar); }
 
   /// Adds a multiple of the derivative of what has been seeded.
   void add_seeded(S scale, S* to) {
+    int rows = 0;
     tape_.pull([&](int node, S slope) {
       const int column = column_[node];
       if (column < 0) return;
       if (column < columns_) {
         to[column] = fma(scale, slope, to[column]);
       } else {
-        add_multiple(scale * slope, rows_ + (column - columns_) * columns_, to);
+        share_[rows] = scale * slope;
+        row_[rows++] = rows_ + (column - columns_) * columns_;
       }
     });
+    simd::add_rows<S>(share_, row_, rows, to, columns_);
   }
 
   /// Adds a multiple of that of a number on the tape.
@@ -96,6 +107,8 @@ class ChainRows {
   TapeRows<S> tape_;
   int* const column_;  ///< [nodes] columns; beyond them, rows; −1 for others
   S* const rows_;      ///< (4 nv + 1, columns) of `Kind`, set by the user
+  S* const share_;     ///< multiples of rows that are added at once, and these rows
+  const S** const row_;
 };
 
 }  // namespace pysim::stepping

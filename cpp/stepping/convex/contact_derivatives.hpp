@@ -11,6 +11,7 @@
 #pragma once
 
 #include "dynamics/rnea_derivatives.hpp"
+#include "simd/row_sum.hpp"
 #include "stepping/convex/contact_product.hpp"
 
 namespace pysim::stepping {
@@ -53,14 +54,14 @@ class ContactDerivatives {
         L_(take<Motion<S>>(w, model.bodies)),
         pushed_(take<Force<S>>(w, model.bodies)),
         path_(take<int>(w, 2 * model.nv)),
-        on_path_(take<int>(w, model.nv)),
+        place_(take<int>(w, model.nv)),
         deflections_(take<S>(w, 3 * contact.contacts_.points)),
         turnings_(take<S>(w, 3 * contact.contacts_.turning_points)),
-        radius_(take<S>(w, contact.contacts_.points)) {
-    for (S*& row : row_) row = take<S>(w, model.nv);
+        sum_(take<S>(w, most_numbers())) {
+    for (S*& row : row_) row = take<S>(w, most_numbers());
     for (Motion<S>*& psi : psi_) psi = take<Motion<S>>(w, model.nv);
     for (int b = 0; b < model.bodies; ++b) L_[b] = spatial::zero_motion<S>();
-    for (int i = 0; i < model.nv; ++i) on_path_[i] = 0;
+    for (int i = 0; i < model.nv; ++i) place_[i] = -1;
   }
 
   /// Points that push in some pass.
@@ -98,9 +99,9 @@ class ContactDerivatives {
           L_[body] = to_child(d_.body[body].X_RB, unit(i));
           for (int n = begin; n < end; ++n) contact_.pull_pass(contact_.point_[n], pass, L_, pushed_);
           L_[body] = spatial::zero_motion<S>();
-          has_room &= make_row(begin, end, pass, to.radius != nullptr, start, w);
-          each_above(body, [&](int k) { add_row(begin, end, component(d_.coordinate[k].Sj, i), k, to); });
+          has_room &= make_row(begin, end, pass, to.radius != nullptr, start, row_[i], w);
         }
+        each_above(body, [&](int k) { add_row(begin, end, combine(d_.coordinate[k].Sj), k, to); });
       }
     }
     return has_room;
@@ -117,8 +118,8 @@ class ContactDerivatives {
     auto& T = contact_.point_[n];
     T.sums.limit = all<S>(1);
     contact_.pull_renewed(T, renewed);
-    const bool has_room = make_row(begin, end, 1, false, start, w);
-    add_row(begin, end, all<S>(1), 0, to);
+    const bool has_room = make_row(begin, end, 1, false, start, sum_, w);
+    add_row(begin, end, sum_, 0, to);
     return has_room;
   }
 
@@ -137,8 +138,8 @@ class ContactDerivatives {
     clear(begin, end);
     const Vec3<S> zero = spatial::zero3<S>(), bar = constraints::where(T.touches, unit(i).v);
     contact_.pull_end(T, turns ? zero : bar, turns ? bar : zero);
-    const bool has_room = make_row(begin, end, 0, to.radius != nullptr, start, w);
-    add_row(begin, end, all<S>(1), 0, to);
+    const bool has_room = make_row(begin, end, 0, to.radius != nullptr, start, sum_, w);
+    add_row(begin, end, sum_, 0, to);
     return has_room;
   }
 
@@ -152,8 +153,10 @@ class ContactDerivatives {
 
  private:
   using Pair = typename Product::Pair;
-  enum Twists { start_, shift_, now_ };        ///< and of the second pass
-  enum Rows { of_q, of_v, of_shift, of_now };  ///< of a row
+  enum Twists { start_, shift_, now_ };  ///< and of the second pass
+  /// Parts of a row, each of the coordinates on the path; radii and what points remember are behind them.
+  enum Part { of_q, of_v, of_now, of_shift };
+  static constexpr int parts = 4;
 
   static Motion<S> unit(int i) {
     const auto at = [i](int k) { return all<S>(i == k ? 1 : 0); };
@@ -189,13 +192,19 @@ class ContactDerivatives {
     }
   }
 
+  int most_numbers() const {
+    const auto& contacts = contact_.contacts_;
+    return parts * model_.nv + 4 * contacts.points + 3 * contacts.turning_points;
+  }
+
   /// The coordinates that move a pair.
   void find_path(const Pair& pair) {
-    while (length_ > 0) on_path_[path_[--length_]] = 0;
+    while (length_ > 0) place_[path_[--length_]] = -1;
     for (const int body : {pair.b, pair.a}) {
       each_above(body, [&](int k) {
-        if (on_path_[k] == 0) path_[length_++] = k;
-        on_path_[k] = 1;
+        if (place_[k] >= 0) return;
+        place_[k] = length_;
+        path_[length_++] = k;
       });
     }
   }
@@ -213,67 +222,89 @@ class ContactDerivatives {
   }
 
   /// The row of what has been taken back to the points [begin, end) of a pair in a pass.
-  bool make_row(
-      int begin, int end, int pass, bool by_radii, const ContactState<S>& start, const Workspace<S>& w) {
+  bool make_row(int begin,
+                int end,
+                int pass,
+                bool by_radii,
+                const ContactState<S>& start,
+                S* row,
+                const Workspace<S>& w) {
+    for (int i = 0; i < parts * length_; ++i) row[i] = all<S>(0);
+    S* next = row + parts * length_;
     for (int n = begin; n < end; ++n) {
       auto& sums = contact_.point_[n].sums;
-      radius_[n] = sums.limit;
+      *next++ = sums.limit;
       if (by_radii) sums.limit = all<S>(0);
     }
     const bool has_room = contact_.pull_pair(begin, end, start, deflections_, turnings_, w);
-    for (int n = 0; n < length_; ++n) {
-      for (S* const row : row_) row[path_[n]] = all<S>(0);
-    }
     const Pair& pair = *contact_.point_[begin].pair;
     for (const int body : {pair.b, pair.a}) {
-      if (body >= 0) gather(body, pass);
+      if (body >= 0) gather(body, pass, row);
     }
+    const auto put = [&](const S* from) {
+      for (int i = 0; i < 3; ++i) *next++ = from[i];
+    };
+    each_remembered(begin, end, [&](int point, int turning) {
+      put(deflections_ + 3 * point);
+      if (turning >= 0) put(turnings_ + 3 * turning);
+    });
+    numbers_ = static_cast<int>(next - row);
     return has_room;
   }
 
-  void gather(int body, int pass) {
+  void gather(int body, int pass, S* row) const {
     const auto& sums = contact_.sums_;
     const spatial::Pose<S>& X_RB = d_.body[body].X_RB;
     const Force<S> displacement = to_parent(X_RB, sums.displacement[body]),
                    start = to_parent(X_RB, sums.start[body]), now = to_parent(X_RB, sums.now[pass][body]);
+    const auto add = [&](Part part, int k, S x) { row[part * length_ + place_[k]] += x; };
     each_above(body, [&](int k) {
       const Motion<S>& Sj = d_.coordinate[k].Sj;
-      row_[of_q][k] += dot(Sj, displacement) + dot(psi_[start_][k], start) + dot(psi_[now_ + pass][k], now);
-      row_[of_v][k] += dot(Sj, start);
-      row_[of_now][k] += dot(Sj, now);
+      add(of_q, k, dot(Sj, displacement) + dot(psi_[start_][k], start) + dot(psi_[now_ + pass][k], now));
+      add(of_v, k, dot(Sj, start));
+      add(of_now, k, dot(Sj, now));
     });
     if (!shifts_) return;
     const Force<S> shift = to_parent(X_RB, sums.shift[body]);
     each_above(body, [&](int k) {
-      row_[of_q][k] += dot(psi_[shift_][k], shift);
-      row_[of_shift][k] += dot(d_.coordinate[k].Sj, shift);
+      add(of_q, k, dot(psi_[shift_][k], shift));
+      add(of_shift, k, dot(d_.coordinate[k].Sj, shift));
     });
   }
 
-  /// Adds a multiple of the row to that of coordinate j.
-  void add_row(int begin, int end, S share, int j, const ContactRows<S>& to) const {
+  /// The sum of the six rows of a body's wrench, by a twist.
+  const S* combine(const Motion<S>& by) const {
+    S share[6];
+    for (int i = 0; i < 6; ++i) share[i] = component(by, i);
+    for (int i = 0; i < numbers_; ++i) sum_[i] = all<S>(0);
+    simd::add_rows<S>(share, row_, 6, sum_, numbers_);
+    return sum_;
+  }
+
+  /// Adds a row to that of coordinate j.
+  void add_row(int begin, int end, const S* row, int j, const ContactRows<S>& to) const {
     const int nv = model_.nv;
-    S *const states = to.states + j * columns_, *const now = to.now + j * nv,
-             *const shift = to.shift + j * nv;
-    for (int n = 0; n < length_; ++n) {
-      const int k = path_[n];
-      states[k] = fma(share, row_[of_q][k], states[k]);
-      states[nv + k] = fma(share, row_[of_v][k], states[nv + k]);
-      now[k] = fma(share, row_[of_now][k], now[k]);
-      if (shifts_) shift[k] = fma(share, row_[of_shift][k], shift[k]);
+    S* const states = to.states + j * columns_;
+    const auto add = [&](Part part, S* sums) {
+      for (int n = 0; n < length_; ++n) sums[path_[n]] += row[part * length_ + n];
+    };
+    add(of_q, states);
+    add(of_v, states + nv);
+    add(of_now, to.now + j * nv);
+    if (shifts_) add(of_shift, to.shift + j * nv);
+    const S* next = row + parts * length_;
+    S* const radius = to.radius == nullptr ? nullptr : to.radius + j * count();
+    for (int n = begin; n < end; ++n, ++next) {
+      if (radius != nullptr) radius[n] += *next;
     }
-    if (to.radius != nullptr) {
-      S* const radius = to.radius + j * count();
-      for (int n = begin; n < end; ++n) radius[n] = fma(share, radius_[n], radius[n]);
-    }
+    const auto add_three = [&](int column) {
+      for (int i = 0; column >= 0 && i < 3; ++i) states[column + i] += next[i];
+      next += 3;
+    };
     each_remembered(begin, end, [&](int point, int turning) {
-      add_three(deflections_ + 3 * point, of_memory_.point[point], share, states);
-      if (turning >= 0) add_three(turnings_ + 3 * turning, of_memory_.turning[turning], share, states);
+      add_three(of_memory_.point[point]);
+      if (turning >= 0) add_three(of_memory_.turning[turning]);
     });
-  }
-
-  static void add_three(const S* from, int column, S share, S* states) {
-    for (int i = 0; column >= 0 && i < 3; ++i) states[column + i] = fma(share, from[i], states[column + i]);
   }
 
   /// visit(number of a point, that of its angular deflection or −1) for what the points of a pair recall.
@@ -296,12 +327,12 @@ class ContactDerivatives {
   bool shifts_ = false;
   Motion<S>* const L_;
   Force<S>* const pushed_;
-  int *const path_, *const on_path_;  ///< coordinates that move a pair, and [nv] which they are
+  int *const path_, *const place_;  ///< coordinates that move a pair, and [nv] their places there or −1
   int length_ = 0;
   S *const deflections_, *const turnings_;
-  S* const radius_;    ///< [points]
-  S* row_[4];          ///< (nv) of `Rows`, on the path
-  Motion<S>* psi_[4];  ///< [nv] of `Twists`
+  S *row_[6], *const sum_;  ///< rows of a body's wrench, and their sum by a twist
+  int numbers_ = 0;         ///< of a row
+  Motion<S>* psi_[4];       ///< [nv] of `Twists`
 };
 
 }  // namespace pysim::stepping

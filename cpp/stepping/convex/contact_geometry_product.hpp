@@ -8,6 +8,7 @@
 
 #include "collision/separation_product.hpp"
 #include "stepping/convex/pushing_points.hpp"
+#include "tree/tape.hpp"
 
 namespace pysim::stepping {
 
@@ -42,7 +43,7 @@ class ContactGeometryProduct {
   /// The same, by the text that places the points of the pair.
   bool run(int begin, int end, Workspace<S> w) {
     const auto& pair = *points_[begin].pair;
-    simd::Tape<U> tape = take_tape<U>(w);
+    simd::Tape<U> tape = tree::take_tape<U>(w);
     const U zero[6] = {};
     Workspace<U> inputs = {reinterpret_cast<U*>(w.next)};
     const R* const of_b = take_inputs<U>(zero, 6, tape, inputs);

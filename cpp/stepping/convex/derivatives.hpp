@@ -37,7 +37,7 @@ class ConvexStepDerivatives {
         columns_(at_.all),
         memory_(contact_columns(w)),
         moves_(product.rounds_.count > 0),
-        chain_(product.tape_, nv_, columns_, moves_, w),
+        chain_(product.tape_, nv_, columns_, moves_, contacts_.points, w),
         contact_(product.contact_,
                  model_,
                  {memory_.point, memory_.turning},
@@ -269,7 +269,7 @@ class ConvexStepDerivatives {
     subtract_entries(x, before);
     A_factor_.solve(before, columns_);
     VelocityTermsDerivatives<S> terms(
-        of_.rounds_, of_.matrix(), A_factor_, of_.tree_, contacts_.single, entries_, h_, of_.tape_, inner);
+        of_.rounds_, of_.matrix(), A_factor_, of_.tree_, contacts_.single, entries_, h_, inner);
     terms.evaluate(
         of_.start_q_,
         of_.start_v_,

@@ -97,7 +97,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     tree_.gather_places(places);
     pull_states(bar, {sums.theta, inertia_bar, places, gravity_bar_}, w);
     if (projects()) {
-      projection_.pull(bar.q, bar.v, {nullptr, inertia_bar, sums.theta}, places, rows_, tape_, w);
+      projection_.pull(bar.q, bar.v, {nullptr, inertia_bar, sums.theta}, places, rows_, w);
     }
     seed_end(bar);
     tape_.pull(begin_end_, begin_states_);
@@ -460,7 +460,6 @@ class ConvexStepProduct : public TapedConvexStep<S> {
                              start_v_,
                              {rate, change, before, start_bar, share},
                              matrix,
-                             tape_,
                              w);
     }
     A.solve(contacts_.single, before, kappa);
