@@ -76,13 +76,13 @@ struct BoxAxis {
  private:
   /// Middle of the edge along axis i that is farthest along n.
   static Vec3<S> supporting_edge(const Core<S, 3>& box, int i, const Vec3<S>& n) {
-    Vec3<S> found = box.centre;
+    Vec3<S> middle = box.centre;
     for (int k = 0; k < 3; ++k) {
       if (k == i) continue;
       const auto backward = dot(n, box.axis[k]) < all<S>(0);
-      found = fma(select(backward, -box.half[k], box.half[k]), box.axis[k], found);
+      middle = fma(select(backward, -box.half[k], box.half[k]), box.axis[k], middle);
     }
-    return found;
+    return middle;
   }
 };
 

@@ -64,15 +64,16 @@ struct ObstacleRun {
   }
 
   Mask<S> outside(int i, const Vec3<S>& x) const {
-    const Vec3<S> own = scaled(i, x);
-    return point[i].kind == PathKind::torus ? simd::everywhere<S>() : dot(own, own) > all<S>(1);
+    const Vec3<S> d = scaled(i, x);
+    return point[i].kind == PathKind::torus ? simd::everywhere<S>() : dot(d, d) > all<S>(1);
   }
 
  private:
+  /// A point of the world in the frame of an obstacle, in units of its radii; of a cylinder, across its axis.
   Vec3<S> scaled(int i, const Vec3<S>& x) const {
-    const Vec3<S> own = transpose_times(X_WO[i].R, x - X_WO[i].p), r = spatial::all3<S>(point[i].radii);
+    const Vec3<S> d = transpose_times(X_WO[i].R, x - X_WO[i].p), r = spatial::all3<S>(point[i].radii);
     const bool is_round = point[i].kind == PathKind::cylinder || point[i].kind == PathKind::inside_cylinder;
-    return {own.x / r.x, own.y / r.y, is_round ? all<S>(0) : own.z / r.z};
+    return {d.x / r.x, d.y / r.y, is_round ? all<S>(0) : d.z / r.z};
   }
 };
 
@@ -85,11 +86,11 @@ ObstacleRun<S> obstacle_run(const PlacedBody<S>* body,
   ObstacleRun<S> run;
   run.point = point, run.count = 0, run.q = q;
   for (; point[run.count].kind != PathKind::point; ++run.count) {
-    const auto& own = point[run.count];
-    const PathEnd<S> centre = end(own);
-    const Pose<S> X_BO = {spatial::all33<S>(own.at), centre.at};
+    const auto& obstacle = point[run.count];
+    const PathEnd<S> centre = end(obstacle);
+    const Pose<S> X_BO = {spatial::all33<S>(obstacle.at), centre.at};
     run.X_BO[run.count] = X_BO;
-    run.X_WO[run.count] = own.body < 0 ? X_BO : body[own.body].X_WB * X_BO;
+    run.X_WO[run.count] = obstacle.body < 0 ? X_BO : body[obstacle.body].X_WB * X_BO;
     run.slopes = centre.slopes;
   }
   return run;
@@ -190,9 +191,9 @@ void visit_curvature_terms(const ModelOf<S>& model,
       const Pose<S>& X_WO = run.X_WO[i];
       const PathEnd<S> next = i + 1 == run.count ? to : fixed_on(body, obstacle, chain.junction[i]);
       for (const CurvatureTerm<S>& term : chain.over[i].term) {
-        const CurvatureTerm<S> own = {
+        const CurvatureTerm<S> in_world = {
             X_WO.R * term.f, X_WO.R * term.g, strands * term.p, strands * term.q, strands * term.s};
-        visit(from, obstacle, next, own);
+        visit(from, obstacle, next, in_world);
       }
       link[i] = chain_link(X_WO, chain.over[i], i == 0 ? a : chain.junction[i - 1], chain.junction[i]);
       motion[i] = {from, obstacle, zero3<S>()};
