@@ -952,6 +952,14 @@ class ProjectedState:
     loop_q: Final[Array]
     residual: Final[Array]
     rank: Final[Array]
+    closed: Final[Array]
+
+class RowClasses:
+    redundant: Final[Array]
+    tolerance: Final[Array]
+
+CLOSURE_TOLERANCE: Final[float]
+REDUNDANT_CLOSURE_TOLERANCE: Final[float]
 
 def constrained_aba(
     model: Model,
@@ -964,6 +972,7 @@ def constrained_aba(
     threads: int = 1,
     passive: bool = False,
     t: ArrayLike | None = None,
+    redundant: ArrayLike | None = None,
 ) -> ConstrainedAccelerations: ...
 def constrained_aba_derivatives(
     model: Model,
@@ -1012,4 +1021,13 @@ def project(
     *,
     threads: int = 1,
     t: ArrayLike | None = None,
+    redundant: ArrayLike | None = None,
 ) -> ProjectedState: ...
+def classify_rows(
+    model: Model,
+    q: ArrayLike,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+    t: ArrayLike | None = None,
+) -> RowClasses: ...

@@ -68,6 +68,11 @@ class Call {
     batch_.loop_q = loop_start_.data();
   }
 
+  /// 1 for rows that are known to depend on others; they are found if none are given.
+  void set_redundant(py::handle rows) {
+    if (!rows.is_none()) batch_.constraint.known_redundant = keep(rows, "redundant", {model_.rows()});
+  }
+
   /// Initial coordinates of the joints that close loops, for every state.
   std::vector<Real> loop_start() const {
     std::vector<Real> rows;
@@ -171,7 +176,7 @@ class Call {
   const Model& model_;
   Leading leading_;
   Rows<Real> q_;
-  std::optional<Rows<Real>> arguments_[4];
+  std::optional<Rows<Real>> arguments_[5];
   int count_ = 0;
   std::vector<Real> zeros_, loop_start_, times_;
   py::object callback_;  ///< keeps the numbers that Python computed

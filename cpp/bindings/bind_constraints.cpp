@@ -25,9 +25,15 @@ struct ConstraintRows {
   py::array residual, bias, rates, jacobian, wrenches, loop_q;
 };
 
-/// A state moved onto the constraints, the remaining residual, and the rank of the Jacobian.
+/// Rows that depend on others, and the residuals at which rows count as closed.
+struct RowClasses {
+  py::array redundant, tolerance;
+};
+
+/// A state moved onto the constraints, the remaining residual, the rank of the Jacobian, and whether all rows
+/// are closed.
 struct ProjectedState {
-  py::array q, v, loop_q, residual, rank;
+  py::array q, v, loop_q, residual, rank, closed;
 };
 
 template <class Real>
@@ -39,13 +45,15 @@ ConstrainedAccelerations constrained_aba(const Model& model,
                                          py::handle loop_q,
                                          int threads,
                                          bool passive,
-                                         py::handle t) {
+                                         py::handle t,
+                                         py::handle redundant) {
   Call<Real> call(model, q);
   call.set_times(t);
   call.set_v(v);
   call.set_x(tau, "tau", model.nv());
   if (!f_ext.is_none()) call.set_f_ext(f_ext);
   call.set_loop_q(loop_q);
+  call.set_redundant(redundant);
   call.batch().passive = passive;
   const py::array forces = call.output({}, {n(model.rows())});
   call.batch().constraint.forces = numbers<Real>(forces);
@@ -116,22 +124,43 @@ ConstraintRows constraint_rows(
 }
 
 template <class Real>
-ProjectedState project(
-    const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
+RowClasses classify_rows(const Model& model, py::handle q, py::handle loop_q, int threads, py::handle t) {
+  Call<Real> call(model, q);
+  call.set_times(t);
+  call.set_v_zero();
+  call.set_loop_q(loop_q);
+  RowClasses rows;
+  rows.redundant = call.output({}, {n(model.rows())});
+  call.batch().constraint.redundant = numbers<Real>(rows.redundant);
+  rows.tolerance = call.run(&StateKernels<Real>::classify_rows, {n(model.rows())}, threads);
+  return rows;
+}
+
+template <class Real>
+ProjectedState project(const Model& model,
+                       py::handle q,
+                       py::handle v,
+                       py::handle loop_q,
+                       int threads,
+                       py::handle t,
+                       py::handle redundant) {
   Call<Real> call(model, q);
   call.set_times(t);
   call.set_v(v);
   call.set_loop_q(loop_q);
+  call.set_redundant(redundant);
   ProjectedState to;
   to.v = call.output({}, {n(model.nv())});
   to.loop_q = call.output({}, {n(model.loop_nq())});
   to.residual = call.output({}, {});
   to.rank = call.output({}, {});
+  to.closed = call.output({}, {});
   auto& batch = call.batch();
   batch.out_v = numbers<Real>(to.v);
   batch.out_loop_q = numbers<Real>(to.loop_q);
   batch.constraint.residual = numbers<Real>(to.residual);
   batch.constraint.rank = numbers<Real>(to.rank);
+  batch.constraint.closed = numbers<Real>(to.closed);
   to.q = call.run(&StateKernels<Real>::project, {n(model.nq())}, threads);
   return to;
 }
@@ -223,7 +252,11 @@ void bind_results(py::module_& m) {
       .def_readonly("v", &ProjectedState::v, "(…, nv)")
       .def_readonly("loop_q", &ProjectedState::loop_q, "(…, loop_nq)")
       .def_readonly("residual", &ProjectedState::residual, "The largest |g| left (…).")
-      .def_readonly("rank", &ProjectedState::rank, "Of the Jacobian (…).");
+      .def_readonly("rank", &ProjectedState::rank, "Of the Jacobian (…).")
+      .def_readonly("closed", &ProjectedState::closed, "1 if every row is within its tolerance (…).");
+  py::class_<RowClasses>(m, "RowClasses")
+      .def_readonly("redundant", &RowClasses::redundant, "1 for rows that depend on others (…, rows).")
+      .def_readonly("tolerance", &RowClasses::tolerance, "Largest |g| of a closed row (…, rows).");
 }
 
 /// A function of q in the precision of q.
@@ -253,6 +286,7 @@ void bind_constraints(py::module_& m) {
         "threads"_a = 1,
         "passive"_a = false,
         "t"_a = py::none(),
+        "redundant"_a = py::none(),
         "Accelerations and the force of every row.");
   m.def("constrained_aba_derivatives",
         PYSIM_IN_PRECISION_OF_Q(constrained_aba_derivatives),
@@ -289,7 +323,20 @@ void bind_constraints(py::module_& m) {
         py::kw_only(),
         "threads"_a = 1,
         "t"_a = py::none(),
+        "redundant"_a = py::none(),
         "The state moved onto the constraints.");
+  m.def("classify_rows",
+        PYSIM_IN_PRECISION_OF_Q(classify_rows),
+        "model"_a,
+        "q"_a,
+        "loop_q"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "t"_a = py::none(),
+        "Redundant rows, and the residuals at which rows count as closed.");
+  using Tolerance = constraints::ProjectionTolerance<double>;
+  m.attr("CLOSURE_TOLERANCE") = Tolerance::required;
+  m.attr("REDUNDANT_CLOSURE_TOLERANCE") = Tolerance::required_of_redundant;
   m.def("search_poses",
         &search_poses,
         "model"_a,

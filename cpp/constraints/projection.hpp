@@ -12,7 +12,7 @@
 namespace pysim::constraints {
 
 /// Residual [m, rad] at which projection stops, residual below which it stops when it no longer decreases,
-/// residuals that must be reached with and without redundant rows, and the largest number of iterations.
+/// residuals that independent and redundant rows must reach, and the largest number of iterations.
 template <class Real>
 struct ProjectionTolerance {
   static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-15) : Real(2e-7);
@@ -151,7 +151,34 @@ class Projection {
   /// Largest |g|.
   S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
 
-  simd::Mask<S> is_closed() const { return are_loops_closed() & are_couplings_closed(); }
+  /// Whether every row is within its tolerance.
+  simd::Mask<S> is_closed() const {
+    const auto closed = residual() <= all<S>(Tolerance::required);
+    if (none(!closed)) return closed;
+    auto within = simd::everywhere<S>();
+    visit_tolerances([&](int row, S tolerance) { within &= abs(rows_.g[row]) <= tolerance; });
+    return closed | within;
+  }
+
+  /// Calls `use(row, largest |g| at which the row counts as closed)`. Rows that were left out, as they repeat
+  /// others of their loop, may be open by its digits; couplings by the rounding of their large angles.
+  template <class Use>
+  void visit_tolerances(Use use) const {
+    const S required = all<S>(Tolerance::required);
+    for (int k = 0; k < model_.loops; ++k) {
+      const auto& loop = model_.loop[k];
+      auto holds = simd::nowhere<S>();
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) holds |= factor().is_taken(i);
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+        const auto repeats = holds & !factor().is_taken(i);
+        use(i, select(repeats, all<S>(Tolerance::required_of_redundant), required));
+      }
+    }
+    for (int k = 0; k < model_.couplings; ++k) {
+      const auto& coupling = model_.coupling[k];
+      use(coupling.row, max(required, rounding_of_coupling<S>(model_, coupling, q_)));
+    }
+  }
 
   S rank() const { return delassus_.G.rank; }
   const Semidefinite<S>& factor() const { return delassus_.G; }
@@ -161,36 +188,6 @@ class Projection {
   friend class ProjectionProduct;
 
   using Rounds = ProjectionRounds<S>;
-
-  /// Rows that were left out, as they repeat others of their loop, may be open by its digits.
-  simd::Mask<S> are_loops_closed() const {
-    const S required = all<S>(Tolerance::required);
-    const auto closed = largest(static_cast<const S*>(rows_.g), model_.rows - model_.couplings) <= required;
-    if (none(!closed)) return closed;
-    auto by_digits = simd::everywhere<S>();
-    for (int k = 0; k < model_.loops; ++k) {
-      const auto& loop = model_.loop[k];
-      auto holds = simd::nowhere<S>();
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) holds |= factor().is_taken(i);
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        const auto repeats = holds & !factor().is_taken(i);
-        by_digits &= abs(rows_.g[i]) <= select(repeats, all<S>(Tolerance::required_of_redundant), required);
-      }
-    }
-    return closed | by_digits;
-  }
-
-  /// As far as rounding of their large angles permits.
-  simd::Mask<S> are_couplings_closed() const {
-    auto closed = simd::everywhere<S>();
-    for (int k = 0; k < model_.couplings; ++k) {
-      const auto& coupling = model_.coupling[k];
-      const S left = abs(rows_.g[coupling.row]);
-      closed &=
-          (left <= all<S>(Tolerance::required)) | (left <= rounding_of_coupling<S>(model_, coupling, q_));
-    }
-    return closed;
-  }
 
   /// Takes down the correction of the worlds `made`, from `from` (count).
   void note(simd::Mask<S> made, const S* from, int count, typename Rounds::Round& round) const {

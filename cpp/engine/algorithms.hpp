@@ -64,6 +64,7 @@ namespace pysim::engine {
   entry(constrained_aba, ConstrainedAba)                                \
   entry(constrained_aba_derivatives, ConstrainedAbaDerivatives)         \
   entry(constraint_rows, ConstraintRows)                                \
+  entry(classify_rows, ClassifyRows)                                    \
   entry(project, Project)
 
 /// Steps that continue from call to call, in double precision only.

@@ -47,16 +47,19 @@ constexpr int solver_numbers(Integrator integrator, int nv, int rows) {
   return integrator < first ? 0 : stepping::solver_numbers(nv);
 }
 
-/// Results of operations on constraints besides `out`; null if an operation does not compute them.
+/// Arguments of operations on constraints, and results besides `out`; null if an operation has none of them.
 template <class Real>
-struct ConstraintOutputs {
-  Real* forces;    ///< (states, rows) λ
-  Real* bias;      ///< (states, rows) J̇ v
-  Real* rates;     ///< (states, rows) ∂g/∂t, of prescribed motions
-  Real* jacobian;  ///< (states, rows, nv)
-  Real* wrenches;  ///< (states, rows, 6) of a unit λ on body b, in frame B
-  Real* residual;  ///< (states) the largest |g| left
-  Real* rank;      ///< (states) of J
+struct ConstraintArrays {
+  const Real* known_redundant;  ///< (states, rows) 1 for rows that depend on others, 0 for the rest
+  Real* redundant;              ///< (states, rows) the same, as it is found
+  Real* forces;                 ///< (states, rows) λ
+  Real* bias;                   ///< (states, rows) J̇ v
+  Real* rates;                  ///< (states, rows) ∂g/∂t, of prescribed motions
+  Real* jacobian;               ///< (states, rows, nv)
+  Real* wrenches;               ///< (states, rows, 6) of a unit λ on body b, in frame B
+  Real* residual;               ///< (states) the largest |g| left
+  Real* rank;                   ///< (states) of J
+  Real* closed;                 ///< (states) 1 if every row is within its tolerance, 0 otherwise
 };
 
 /// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. Arrays that an
@@ -72,7 +75,7 @@ struct Batch {
   Real* out;
   Real* out_v;       ///< the new velocity
   Real* out_loop_q;  ///< the new coordinates of the loops' joints
-  ConstraintOutputs<Real> constraint;
+  ConstraintArrays<Real> constraint;
   Real* derivative[3];    ///< derivatives: with respect to q, v and the third argument
   bool passive;           ///< include the joints' passive forces
   bool forces;            ///< derivatives of the constraint forces instead of the accelerations

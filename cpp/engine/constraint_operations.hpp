@@ -9,6 +9,27 @@
 
 namespace pysim::engine {
 
+/// Rows that the caller knows to be redundant, for the operations that would find them otherwise.
+template <class S>
+class KnownRedundancy {
+ public:
+  explicit KnownRedundancy(States<S>& at)
+      : known_(at.batch.constraint.known_redundant != nullptr),
+        dependence_(constraints::take_dependence<S>(known_ ? at.model.rows : 0, at.w)) {
+    if (!known_) return;
+    const S* const redundant = at.read(at.batch.constraint.known_redundant, at.model.rows);
+    for (int i = 0; i < at.model.rows; ++i) dependence_.row[i] = redundant[i] > all<S>(0);
+    dependence_.known = simd::everywhere<S>();
+  }
+
+  /// Null if nothing is known.
+  constraints::Dependence<S>* dependence() { return known_ ? &dependence_ : nullptr; }
+
+ private:
+  bool known_;
+  constraints::Dependence<S> dependence_;
+};
+
 /// v̇ (nv) and the force λ of every row (rows).
 struct ConstrainedAba {
   template <class S>
@@ -18,8 +39,9 @@ struct ConstrainedAba {
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
     S *const a = take<S>(at.w, model.reduced_nv), *const forces = take<S>(at.w, model.rows);
+    KnownRedundancy<S> known(at);
     constraints::ConstrainedMechanism<S> mechanism(model, at.clock(), at.w);
-    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, a, forces, at.w);
+    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, a, forces, at.w, known.dependence());
     at.save(a, at.batch.out, model.reduced_nv);
     at.save(forces, at.batch.constraint.forces, model.rows);
   }
@@ -78,20 +100,45 @@ struct ConstraintRows {
   }
 };
 
-/// The state moved onto the constraints: q (nq), v (nv), φ, the remaining residual and the rank of J.
+/// Rows that the factorisation of G leaves out, as they depend on others (rows), and the largest |g| at which
+/// each row counts as closed (rows): the judgement of a step's end at a configuration.
+struct ClassifyRows {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
+    S *const redundant = take<S>(at.w, model.rows), *const tolerance = take<S>(at.w, model.rows);
+    constraints::Projection<S> projection(model, q, v, loop_q, nullptr, at.w);
+    projection.begin(at.clock().time, at.w);
+    for (int i = 0; i < model.rows; ++i) {
+      redundant[i] = simd::number(!projection.factor().is_taken(i));
+      tolerance[i] = all<S>(0);
+    }
+    projection.visit_tolerances([&](int row, S allowed) { tolerance[row] = allowed; });
+    at.save(redundant, at.batch.constraint.redundant, model.rows);
+    at.save(tolerance, at.batch.out, model.rows);
+  }
+};
+
+/// The state moved onto the constraints: q (nq), v (nv), φ, the remaining residual, the rank of J, and
+/// whether every row is within its tolerance.
 struct Project {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    constraints::project(
-        model, at.clock().time, q, v, loop_q, at.w);  // from far away the velocity needs the end's factors
-    const auto projected = constraints::project(model, at.clock().time, q, v, loop_q, at.w);
+    KnownRedundancy<S> known(at);
+    const auto move = [&] {
+      return constraints::project(model, at.clock().time, q, v, loop_q, at.w, known.dependence());
+    };
+    move();  // from far away the velocity needs the end's factors
+    const auto projected = move();
     at.save(q, at.batch.out, model.reduced_nq);
     at.save(v, at.batch.out_v, model.reduced_nv);
     at.save(loop_q, at.batch.out_loop_q, model.loop_nq());
     at.save_number(projected.residual, at.batch.constraint.residual);
     at.save_number(projected.rank, at.batch.constraint.rank);
+    at.save_number(simd::number(projected.is_closed), at.batch.constraint.closed);
   }
 };
 

@@ -205,7 +205,7 @@ def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
     slip = np.abs(J @ rate + best.at.rates)
     fastest = max(1.0, np.abs(rate).max(initial=0.0))
     allowed = np.maximum(REQUIRED * fastest, rounding_of(J, rate))
-    if (slip > allowed).any() and best.repeats_rows:
+    if (slip > allowed).any() and best.classes.redundant.any():
         allowed = np.maximum(allowed, REQUIRED_OF_REDUNDANT * fastest)
     if (slip > allowed).any() and _agree_to_digits(model, best):
         allowed = np.maximum(allowed, SMALLEST_ANGLE * fastest * np.abs(J).max())

@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import crba
-from pysim.loops.constraints import DEPENDENT, Constraints, constraints, unit_rows
+from pysim.loops.constraints import (
+    DEPENDENT,
+    Constraints,
+    RowClasses,
+    classify_rows,
+    constraints,
+)
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -25,9 +32,9 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
-REQUIRED = 1e-10  # [m, rad] largest residual of an accepted configuration
-# the same where rows repeat others in a file's digits: no configuration closes them; as in the engine
-REQUIRED_OF_REDUNDANT = 1e-7
+REQUIRED = _engine.CLOSURE_TOLERANCE  # [m, rad] largest residual of an accepted configuration
+# the same of rows that repeat others in a file's digits, which no configuration closes
+REQUIRED_OF_REDUNDANT = _engine.REDUNDANT_CLOSURE_TOLERANCE
 PARALLEL_ANGLE = 1e-4  # [rad] between a row and those before it: nearly the same
 _ROUNDING = 16 * float(np.finfo(float).eps)
 _TRIES = 200
@@ -53,24 +60,22 @@ class ClosureIterate:
     at: Constraints
 
     @property
-    def allowed(self) -> Array:
-        """Tolerance on g (rows,) [m or rad], larger for redundant rows, and for rounding of large coefficients."""
-        required = REQUIRED
-        if REQUIRED < self.largest <= REQUIRED_OF_REDUNDANT and self.repeats_rows:
-            required = REQUIRED_OF_REDUNDANT
-        return np.maximum(required, rounding_of(self.at.jacobian, self.q))
+    def classes(self) -> RowClasses:
+        """Redundant rows, and tolerances of g (rows,) [m or rad], by the engine."""
+        return classify_rows(self.model, self.q, loop_q=self.at.loop_q)
 
     @property
-    def repeats_rows(self) -> bool:
-        """Whether rows depend on others, or nearly do."""
-        rows = unit_rows(self.model, self.at)
-        sines = np.linalg.svd(rows, compute_uv=False)
-        return len(rows) > self.model.nv or bool((sines <= PARALLEL_ANGLE).any())
+    def allowed(self) -> Array:
+        """Tolerance on g (rows,) [m or rad]; where rows are redundant, least squares share the gap among all rows."""
+        classes = self.classes
+        if self.largest > REQUIRED_OF_REDUNDANT or not classes.redundant.any():
+            return classes.tolerance
+        return np.maximum(classes.tolerance, REQUIRED_OF_REDUNDANT)
 
     @property
     def closed(self) -> bool:
         """Whether every row is within its tolerance."""
-        return bool((np.abs(self.at.residual) <= self.allowed).all())
+        return self.largest <= REQUIRED or bool((np.abs(self.at.residual) <= self.allowed).all())
 
     @property
     def size(self) -> float:

@@ -260,6 +260,7 @@ class Projected:
     loop_q: Array
     residual: Array  # largest remaining |g| (…) [m, rad]; inf if it is NaN or infinite
     rank: Array  # independent rows of J (…)
+    closed: NDArray[np.bool_]  # whether every row is within its tolerance (…), see `classify_rows`
 
 
 def project(
@@ -270,16 +271,47 @@ def project(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     t: ArrayLike | None = None,
+    redundant: ArrayLike | None = None,
 ) -> Projected:
     """Return the nearest state on the constraints, in the norm of M; intended for states close to them.
 
     q ← q ⊕ −M⁻¹Jᵀ G⁺ g until g = 0, then v ← v − M⁻¹Jᵀ G⁺ ġ, G = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011]. `t` [s] is the
-    time of prescribed motions, one number or one for each state; 0 by default.
+    time of prescribed motions, one number or one for each state; 0 by default. `redundant` (…, rows) are rows known to
+    depend on others, as of `classify_rows` at the start of a step; by default they are found at q.
     """
     _engine.check_model(model)
-    to = _engine.project(model, q, v, loop_q, threads=threads, t=t)
+    if redundant is not None:
+        redundant = np.asarray(
+            redundant, np.float32 if np.asarray(q).dtype == np.float32 else float
+        )
+    to = _engine.project(model, q, v, loop_q, threads=threads, t=t, redundant=redundant)
     good = np.isfinite(to.residual) & np.isfinite(to.rank)
     for numbers in (to.q, to.v, to.loop_q):
         good &= np.isfinite(numbers).all(axis=-1)
     left, rank = np.where(good, to.residual, np.inf), np.where(good, to.rank, 0).astype(int)
-    return Projected(to.q, to.v, to.loop_q, left, rank)
+    return Projected(to.q, to.v, to.loop_q, left, rank, good & (to.closed > 0))
+
+
+@dataclass(frozen=True)
+class RowClasses:
+    """The engine's judgement of rows: which are redundant, and when each counts as closed."""
+
+    redundant: NDArray[np.bool_]  # rows (…, rows) that depend on others, and are left out
+    tolerance: Array  # largest |g| (…, rows) [m, rad] of a closed row
+
+
+def classify_rows(
+    model: Model,
+    q: ArrayLike,
+    *,
+    loop_q: ArrayLike | None = None,
+    t: ArrayLike | None = None,
+) -> RowClasses:
+    """Return which rows the engine leaves out at q (…, nq), and the residuals at which it takes rows for closed.
+
+    Rows are redundant where the sine of their angle to the rows before, in the norm of M⁻¹, is below about 3e-7. They
+    may be open by the digits of a file; all others must close to rounding.
+    """
+    _engine.check_model(model)
+    rows = _engine.classify_rows(model, q, loop_q, t=t)
+    return RowClasses(rows.redundant > 0, rows.tolerance)

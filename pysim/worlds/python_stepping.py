@@ -5,7 +5,7 @@ The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +15,8 @@ from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator, find_integrator, make
 from pysim.joints import find_joint
-from pysim.loops import constrained_aba, project
-from pysim.loops.closure_solver import REQUIRED, REQUIRED_OF_REDUNDANT
-from pysim.loops.constraints import constraint_forces, constraints
+from pysim.loops import project
+from pysim.loops.constraints import classify_rows, constraint_forces, constraints
 from pysim.mechanism.actuation import actuator_forces
 from pysim.spatial import right_jacobian_inverse
 from pysim.tracing.author_code import author_error, breaking_line, method_place
@@ -53,14 +52,35 @@ class ModelSystem:
     loop_q: Array = field(default_factory=lambda: np.zeros(0))
     signals: SignalRun | None = None  # of its scene
     contacts: CompiledContacts | None = None  # of its scene, as smooth forces
+    # 1 for rows (rows,) that a step leaves out from its start on, see `at_start`; found at every state if None
+    redundant: Array | None = None
+
+    def at_start(self, t: float, q: Array) -> ModelSystem:
+        """Return the system for a step from t [s] and q (nq,), which determines the redundant rows.
+
+        Within a step a state is slightly off the constraints, where redundant rows seem to be independent.
+        """
+        if not self.model.rows:
+            return self
+        _check_finite(q)
+        classes = classify_rows(self.model, q, loop_q=self.loop_q, t=t)
+        return replace(self, redundant=classes.redundant.astype(float))
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         _check_finite(q, v)
         tau, f_ext = self._forces(t, q, v)
         if self.model.rows:
-            return constrained_aba(
-                self.model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True, t=t
-            )
+            return _engine.constrained_aba(
+                self.model,
+                q,
+                v,
+                tau,
+                f_ext,
+                self.loop_q,
+                passive=True,
+                t=t,
+                redundant=self.redundant,
+            ).a
         return aba(self.model, q, v, tau, f_ext, passive=True)
 
     def motion_powers(self, t: float, q: Array, v: Array) -> dict[str, float]:
@@ -94,9 +114,8 @@ class ModelSystem:
         _check_finite(q, v)
         if not self.model.rows:
             return q, v
-        projected = project(self.model, q, v, loop_q=self.loop_q, t=t)
-        required = REQUIRED if projected.rank == self.model.rows else REQUIRED_OF_REDUNDANT
-        if not projected.residual <= required:
+        projected = project(self.model, q, v, loop_q=self.loop_q, t=t, redundant=self.redundant)
+        if not projected.closed:
             return q * np.nan, v
         self.loop_q[:] = projected.loop_q
         return projected.q, projected.v
@@ -211,6 +230,7 @@ def make_step(
     """
     with np.errstate(all="ignore"):
         try:
+            system = system.at_start(t, q)
             state = scheme.step(system, t, h, q.copy(), v.copy())
             reached = _checked(scheme, system, state, t + h, q, v)
             q1, v1 = system.close(t + h, *reached)
