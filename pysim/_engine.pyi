@@ -960,6 +960,7 @@ class RowClasses:
 
 CLOSURE_TOLERANCE: Final[float]
 REDUNDANT_CLOSURE_TOLERANCE: Final[float]
+SMALLEST_SINE: Final[float]
 
 def constrained_aba(
     model: Model,

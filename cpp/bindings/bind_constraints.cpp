@@ -337,6 +337,7 @@ void bind_constraints(py::module_& m) {
   using Tolerance = constraints::ProjectionTolerance<double>;
   m.attr("CLOSURE_TOLERANCE") = Tolerance::required;
   m.attr("REDUNDANT_CLOSURE_TOLERANCE") = Tolerance::required_of_redundant;
+  m.attr("SMALLEST_SINE") = std::sqrt(constraints::RankTolerance<double>::pivot);
   m.def("search_poses",
         &search_poses,
         "model"_a,

@@ -3,6 +3,7 @@
     mobility = nv − rank J − stuck        redundant = rows − rank J
 
 The rank is that of J L⁻ᵀ with M = L Lᵀ and rows of unit length, so it depends neither on units nor on mass ratios.
+At the configuration itself it is the rank by which the engine computes accelerations.
 Degrees of freedom are counted for velocities: a rolling disk has three, although it can reach more configurations. A
 configuration is singular if a small motion raises the rank: infinitesimally, the mechanism has more freedoms than it
 has finite motions. Infinitesimal motions without a finite continuation, as in an arch of two collinear bars, are stuck.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import crba
 from pysim.loops.closure_solver import ClosureIterate, Independence
 from pysim.loops.constraints import constraints, kinds_of_rows
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
 
-SMALLEST_ANGLE = 1e-6  # [rad] between a row and the span of those before it; like the engine's rank, sin² = 1e-12
+SMALLEST_ANGLE = _engine.SMALLEST_SINE  # [rad] between a row and the span of those before it
 _REGULAR_SQUARE = 1e-8  # square of a singular value that no rounding hides
 _ZERO_LENGTH = 1e-11  # relative length below which a row counts as zero
 # relative to its length nearby: such a row is about 1e-7 rad from vanishing
@@ -86,21 +88,22 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     q = np.asarray(q, float)
     here = ClosureIterate(model, q, constraints(model, q, loop_q=loop_q))
     rows, length = rows_and_lengths(model, q, here.at)
-    rank = rank_here = _rank(rows)
+    least = least_sine(here, rows)
+    rank = rank_here = _rank(rows, least)
     stuck = 0
     if rank_here < min(rows.shape):
         sines = np.linalg.svd(rows, compute_uv=False)
-        aside = float(sines[sines <= SMALLEST_ANGLE].max(initial=0.0))
-        independent = Independence(length, SMALLEST_ANGLE, aside)
+        aside = float(sines[sines <= least].max(initial=0.0))
+        independent = Independence(length, least, aside)
         around, rows = _around(model, here, rows, independent)
-        rank = _rank(rows)
-        motions = null_space(model, around.q, rows)
+        rank = _rank(rows, least)
+        motions = null_space(model, around.q, rows, least)
         stuck = model.nv - rank - followed(model, around, motions, independent)
     idle = {
         loop.name: rows_of(loop) - kept
         for loop, kept in zip(model.spec.loops, model.loop_rows, strict=True)
     }
-    redundant = _redundant(model, rows, idle)
+    redundant = _redundant(model, rows, idle, least)
     asked = model.rows + sum(idle.values())
     return Mobility(model.nv - rank - stuck, asked, rank, rank_here, redundant, stuck)
 
@@ -114,11 +117,11 @@ def _around(
     """
     best, most = (here, rows), -1
     U, s, _ = np.linalg.svd(rows)
-    Z = U[:, (s > SMALLEST_ANGLE).sum() :] / independent.length
-    N = null_space(model, here.q, rows)
+    Z = U[:, (s > independent.least).sum() :] / independent.length
+    N = null_space(model, here.q, rows, independent.least)
     for there in neighbours(model, here, N, Z, independent):
         beside, _ = rows_and_lengths(model, there.q, there.at)
-        rank = _rank(beside)
+        rank = _rank(beside, independent.least)
         if rank > most:
             best, most = (there, beside), rank
         if most == min(rows.shape):
@@ -174,14 +177,30 @@ def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> 
     """Return independent motions N (nv, n) with J N = 0 at one configuration, the largest entry 1 [m or rad]."""
     if not model.rows:
         return np.eye(model.nv)
-    N = null_space(model, q, scaled_rows(model, q, loop_q))
+    here = ClosureIterate(model, q, constraints(model, q, loop_q=loop_q))
+    rows, _ = rows_and_lengths(model, q, here.at)
+    N = null_space(model, q, rows, least_sine(here, rows))
     return np.asarray(N / np.abs(N).max(axis=0))
 
 
-def null_space(model: Model, q: Array, rows: Array) -> Array:
+def least_sine(here: ClosureIterate, rows: Array) -> float:
+    """Return the limit up to which singular values of scaled rows count as zero, so that the engine's rank is left.
+
+    The engine compares pivots with `SMALLEST_ANGLE`, which are up to ten times as large as the singular values.
+    """
+    if is_independent(rows):
+        return SMALLEST_ANGLE
+    sines = np.linalg.svd(rows, compute_uv=False)
+    rank = min(len(sines), int((~here.classes.redundant).sum()))
+    if (sines > SMALLEST_ANGLE).sum() < rank:
+        return float(np.nextafter(sines[rank - 1], 0.0))
+    return max(SMALLEST_ANGLE, float(sines[rank:].max(initial=0.0)))
+
+
+def null_space(model: Model, q: Array, rows: Array, least: float = SMALLEST_ANGLE) -> Array:
     """Return the motions (nv, n) that rows J L⁻ᵀ allow, orthonormal in the norm of M."""
     _, s, Vt = np.linalg.svd(rows)
-    free = Vt[(s > SMALLEST_ANGLE).sum() :]
+    free = Vt[(s > least).sum() :]
     return np.asarray(np.linalg.solve(np.linalg.cholesky(crba(model, q)).T, free.T))
 
 
@@ -199,37 +218,37 @@ def is_independent(rows: Array) -> bool:
     return True
 
 
-def _rank(rows: Array) -> int:
+def _rank(rows: Array, least: float = SMALLEST_ANGLE) -> int:
     if not rows.size:
         return 0
     if is_independent(rows):
         return len(rows)
-    return int((np.linalg.svd(rows, compute_uv=False) > SMALLEST_ANGLE).sum())
+    return int((np.linalg.svd(rows, compute_uv=False) > least).sum())
 
 
-def _redundant(model: Model, rows: Array, idle: Mapping[str, int]) -> dict[str, int]:
+def _redundant(model: Model, rows: Array, idle: Mapping[str, int], least: float) -> dict[str, int]:
     """Return the number of rows of each loop that depend on earlier loops and on its other rows, or are zero."""
     names = (*model.loop_names, *model.coupling_names)
     count = Counter(model.row_names)
     ends = np.cumsum([0, *(count[name] for name in names)]).tolist()
-    extra = _dependent_rows(rows, ends)
+    extra = _dependent_rows(rows, ends, least)
     found = {name: n + idle.get(name, 0) for name, n in zip(names, extra, strict=True)}
     return {name: n for name, n in found.items() if n}
 
 
-def _dependent_rows(rows: Array, ends: list[int]) -> list[int]:
+def _dependent_rows(rows: Array, ends: list[int], least: float = SMALLEST_ANGLE) -> list[int]:
     """Return how many rows of each group depend on those before it and on its other rows.
 
     Their sum never decreases from group to group: halves in which it does not change are skipped.
     """
-    left = {0: 0, len(ends) - 1: ends[-1] - _rank(rows)}  # by number of groups
+    left = {0: 0, len(ends) - 1: ends[-1] - _rank(rows, least)}  # by number of groups
 
     def split(low: int, high: int) -> None:
         if high - low < 2 or left[low] == left[high]:
             left.update(dict.fromkeys(range(low + 1, high), left[low]))
             return
         middle = (low + high) // 2
-        left[middle] = ends[middle] - _rank(rows[: ends[middle]])
+        left[middle] = ends[middle] - _rank(rows[: ends[middle]], least)
         split(low, middle)
         split(middle, high)
 

@@ -19,7 +19,7 @@ from pysim.loops.closure_solver import (
     rounding_of,
 )
 from pysim.loops.constraints import constraints, kind_of_constraint
-from pysim.loops.mobility import SMALLEST_ANGLE, is_independent, null_space, rows_and_lengths
+from pysim.loops.mobility import is_independent, null_space, rows_and_lengths
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 OPENING_MOTION = 0.5  # [m or rad]
 _TRIES = 3
+_DIGITS_ANGLE = (
+    1e-6  # [rad] between rows that repeat each other, or would in dimensions of more digits
+)
 _EXACT_RESIDUAL = 5e-12  # [m or rad]: left by rounding
 # [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
 _CUT_OFF_DIGITS = 1e-5
@@ -66,14 +69,14 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
     if is_independent(rows):
         return None
     sines = np.linalg.svd(rows, compute_uv=False)
-    if (sines > SMALLEST_ANGLE).sum() in (len(rows), model.nv):
+    if (sines > _DIGITS_ANGLE).sum() in (len(rows), model.nv):
         return None
-    dropped = sines[sines <= SMALLEST_ANGLE].max(initial=0.0)
+    dropped = sines[sines <= _DIGITS_ANGLE].max(initial=0.0)
     # the rows repeat others exactly, or vanish where it is singular
     if max(dropped, at.largest) < _EXACT_RESIDUAL:
         return None
-    independent = Independence(scale, SMALLEST_ANGLE)
-    N = null_space(model, at.q, rows)
+    independent = Independence(scale, _DIGITS_ANGLE)
+    N = null_space(model, at.q, rows, _DIGITS_ANGLE)
     rng = np.random.default_rng(3)
     opened, name = 0.0, ""
     for motion in (N @ y for y in rng.normal(size=(_TRIES, N.shape[1]))):

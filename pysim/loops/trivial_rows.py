@@ -3,6 +3,10 @@
 A hinge that closes a planar linkage has five rows. The tree can violate two of them; the others have J = 0 everywhere.
 They are found at random configurations with open loops: joints are analytic functions, so a row that is zero there is
 zero everywhere. Loops with a piecewise plugin on a support path keep all rows.
+
+Axes written with few digits violate the rotations of such a hinge by their error. If no motion violates any rotation of
+a loop by more than the smallest angle of an independent row, all its rows of rotations are trivial: scaled by the
+largest of them, as rows of a loop are, they would hold what the others leave free.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import forward_kinematics
 from pysim.errors import ModelError
 from pysim.loops.constraints import constraints, holds_position
@@ -46,15 +51,22 @@ def without_trivial_rows(model: Model) -> Model:
     rng = np.random.default_rng(11)
     q = np.array([model.random_configuration(rng) for _ in range(SAMPLES)])
     at = constraints(model, q)
-    still = np.all(np.abs(at.jacobian) <= _ZERO_EFFECT * _feels(model, at, q), axis=(0, 2))
+    effect, bound = np.abs(at.jacobian), _feels(model, at, q)
+    still = np.all(effect <= _ZERO_EFFECT * bound, axis=(0, 2))
     is_open = np.any(~(np.abs(at.residual) <= _CLOSED_RESIDUAL), axis=0)
+    aligned = np.all(effect <= _engine.SMALLEST_SINE * bound, axis=(0, 2))
+    aligned &= np.all(np.abs(at.residual) <= _engine.SMALLEST_SINE, axis=0)
     stays = np.ptp(at.residual, axis=0) <= _CLOSED_RESIDUAL
     loops = []
     each = zip(model.spec.loops, model.connections.loops, _rows_of(model), strict=True)
     for loop, description, rows in each:
         idle = np.zeros(len(rows), bool)
-        for group in () if _meets_pieces(model, loop, description) else _kinds(at, rows):
+        positions, rotations = _kinds(at, rows)
+        for group in () if _meets_pieces(model, loop, description) else (positions, rotations):
             own = rows[group]
+            if group is rotations and aligned[own].all():
+                idle[group] = True
+                continue
             stuck = still[own] & is_open[own] & (stays[own] | still[own].all())
             if stuck.any():
                 _refuse(loop, at.residual[:, own[stuck]])

@@ -242,7 +242,7 @@ def test_a_stewart_platform_starts_in_the_pose_it_is_reported_and_its_legs_follo
     assert np.abs(constraint_residual(scene.model, scene.state.q)).max() < 1e-12
 
 
-@pytest.mark.parametrize("angle", ["1.5707963", "1.5707963267948966"])
+@pytest.mark.parametrize("angle", ["1.5708", "1.5707963", "1.5707963267948966"])
 def test_a_second_bearing_that_misses_a_right_angle_does_not_move_the_start(
     tmp_path: Path, angle: str
 ) -> None:
@@ -270,10 +270,10 @@ duration = 0.1
 """
     path = tmp_path / "bearings.toml"
     path.write_text(text, "utf-8")
-    if len(angle) > 9:
+    if len(angle) > 6:
         assert pysim.load_scene(path).state.q[0] == pytest.approx(0.3, abs=1e-12)
         return
     with pytest.raises(pysim.ModelError) as caught:
         pysim.load_scene(path)
-    problem = "loop 'second bearing' is off by 7.92e-09 [m, rad] at the start, and closes only where 'pivot' is 0.3 "
+    problem = "loop 'second bearing' is off by 1.09e-06 [m, rad] at the start, and closes only where 'pivot' is 0.3 "
     assert problem in str(caught.value)

@@ -44,9 +44,9 @@ def test_start_velocities_are_those_of_exact_dimensions(tmp_path, tilt):
     np.testing.assert_allclose(scene.state.v, exact.state.v, atol=1e-5)
 
 
-@pytest.mark.parametrize("tilt", TILTS)
+@pytest.mark.parametrize("tilt", [*TILTS, *np.geomspace(1.1e-7, 1e-6, 9).tolist(), 1e-5, 1e-4])
 def test_count_and_dynamics_agree(tmp_path, tilt):
-    """As many freedoms are counted as accelerations answer to forces: the rank of dv̇/dτ, relative to 1e-6."""
+    """As many freedoms are counted as accelerations answer to forces: the rank of dv̇/dτ, relative to 1e-4."""
     scene = load(tmp_path, tilt)
     model, state = scene.model, scene.state
     rest = np.zeros(model.nv)
@@ -54,7 +54,7 @@ def test_count_and_dynamics_agree(tmp_path, tilt):
     answers = [constrained_aba(model, state.q, rest, unit) - free for unit in np.eye(model.nv)]
     values = np.linalg.svd(np.array(answers), compute_uv=False)
     degrees = mobility(model, state.q).degrees
-    assert (values > 1e-6 * values[degrees - 1]).sum() == degrees
+    assert (values > 1e-4 * values[degrees - 1]).sum() == degrees
 
 
 def test_a_load_warns_of_rows_that_agree_to_few_digits(tmp_path):
@@ -160,3 +160,71 @@ def test_cassies_own_file_moves(tmp_path, integrator):
     assert np.abs(moved[6:]).max() > 0.03
     residual = np.abs(constraint_residual(scene.model, worlds.q[0]))
     assert 1e-10 < residual.max() < 1e-8
+
+
+PLANAR = """
+gravity = [0, -9.81, 0]
+[[body]]
+name = "crank"
+mass = 1.0
+shape = {{ box = [0.5, 0.05, 0.04], at = {{ xyz = [0.25, 0, 0] }} }}
+[[body]]
+name = "coupler"
+mass = 1.0
+shape = {{ box = [1.0, 0.05, 0.04], at = {{ xyz = [0.5, 0, 0] }} }}
+[[body]]
+name = "rocker"
+mass = 1.0
+shape = {{ box = [0.8, 0.05, 0.04], at = {{ xyz = [0.4, 0, 0] }} }}
+[[joint]]
+name = "drive"
+type = "revolute"
+child = "crank"
+start = {{ q = 1.2, v = 1.0 }}
+[[joint]]
+name = "pin"
+type = "revolute"
+parent = "crank"
+child = "coupler"
+at = {{ xyz = [0.5, 0, 0] }}
+axis = [{tilt}, 0, 1]
+start = -1.0
+[[joint]]
+name = "knee"
+type = "revolute"
+parent = "coupler"
+child = "rocker"
+at = {{ xyz = [1.0, 0, 0] }}
+start = -1.5
+[[loop]]
+name = "close"
+type = "revolute"
+a = "rocker"
+b = "world"
+at_a = {{ xyz = [0.8, 0, 0] }}
+at_b = {{ xyz = [1.0, 0, 0] }}
+[simulation]
+duration = 0.5
+[assembly]
+hold = ["drive"]
+"""
+
+
+def planar(folder, tilt):
+    path = folder / "planar.toml"
+    path.write_text(PLANAR.format(tilt=tilt), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        return pysim.load_scene(path)
+
+
+@pytest.mark.parametrize("tilt", [1e-12, 1e-11, 1e-9, 1e-8, 3e-8])
+def test_a_planar_linkage_with_an_axis_of_few_digits_moves(tmp_path, tilt):
+    """Its hinge has two rows of rotations that only the tilt violates: they hold nothing."""
+    exact = pysim.simulate(planar(tmp_path, 0.0))
+    scene = planar(tmp_path, tilt)
+    found = mobility(scene.model, scene.state.q)
+    assert (found.degrees, found.rank, found.rows) == (1, 2, 5)
+    run = pysim.simulate(scene)
+    assert np.ptp(exact.q, axis=0).max() > 0.3
+    np.testing.assert_allclose(run.q, exact.q, rtol=0, atol=100 * tilt + 1e-9)
