@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,38 +11,98 @@ import numpy as np
 from pysim.analysis.motion_cotangents import along_motions
 from pysim.errors import SimulationError
 from pysim.typing import Array
+from pysim.worlds.argument_checks import checked_real
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from pysim.analysis.differentiable_steps import Bars, DifferentiableSteps
 
 Loss: TypeAlias = Callable[..., tuple[Any, ...]]  # of (q, v), or of (q, v, signals by name)
 
 
 def last_values(run: DifferentiableSteps) -> tuple[Array, Bars]:
-    """Return the last value (n,) of the only signal, and derivatives (n, 1, …) of it by the last row."""
+    """Return the last value (n,) of the only signal, and derivatives (n, 1, …) of it by the last row.
+
+    Raises:
+        SimulationError: a value is NaN or infinite.
+    """
     value = run.signal_rows[:, 0, 0]
+    _check_finite(value, "its last values")
     bars = np.zeros((run.count, 1, run.scene.model.nv))
     return value, (bars, bars, np.ones((run.count, 1, 1)))
 
 
 def losses(run: DifferentiableSteps, loss: Loss) -> tuple[Array, Bars]:
-    """Return losses (n,) of the rows, which are not kept, and their derivatives (n, steps, …)."""
+    """Return losses (n,) of the rows, which are not kept, and their derivatives (n, steps, …).
+
+    Raises:
+        SimulationError: `loss` cannot be called, or returns something else than losses and derivatives.
+    """
     q, v, rows = (x[0] if run.is_single else x for x in (run.q, run.v, run.signal_rows))
     del run.q, run.v, run.signal_rows
     named = [run.signals.by_name(rows)] if run.signals else []
+    shapes = {
+        "losses": () if run.is_single else (run.count,),
+        "derivatives by q": q.shape,
+        "derivatives by v": v.shape,
+    }
+    _check_callable(loss, q, v, *named)
     returned: Any = loss(q, v, *named)
     if not isinstance(returned, tuple) or len(returned) != 3 + len(named):
-        also = " and by signals" * len(named)
-        raise SimulationError(
-            "loss", f"must return the losses and their derivatives by q and by v{also}"
-        )
-    value, by_q, by_v = (np.asarray(x, float) for x in returned[:3])
-    by_rows = run.signals.side_by_side(returned[3] if named else {}, rows.shape[:-1])
-    shapes = ((), q.shape, v.shape) if run.is_single else ((run.count,), q.shape, v.shape)
-    for x, name, shape in zip((value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True):
-        if x.shape != shape:
-            raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
+        parts = "(losses, by q, by v, by signals)" if named else "(losses, by q, by v)"
+        got = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
+        raise SimulationError("loss", f"must return a tuple {parts}, got {got}; return all of them")
+    given = zip(returned[:3], shapes.items(), strict=True)
+    value, by_q, by_v = (_checked(x, name, shape, run) for x, (name, shape) in given)
+    by_name: Any = returned[3] if named else {}
+    if isinstance(by_name, Mapping):
+        by_name = {key: checked_real(x, f"loss: by {key!r}") for key, x in by_name.items()}
+    by_rows = run.signals.side_by_side(by_name, rows.shape[:-1])
+    _check_finite(by_rows[None] if run.is_single else by_rows, "derivatives by signals")
     del v  # which `along_motions` needs room for
     if run.is_single:
         value, q, by_q, by_v, by_rows = (x[None] for x in (value, q, by_q, by_v, by_rows))
     return value, (along_motions(run.scene.model, q, by_q), by_v, by_rows)
+
+
+def _check_callable(loss: object, *arguments: object) -> None:
+    """Raise SimulationError if `loss` cannot be called with arguments."""
+    if not callable(loss):
+        problem = f"must be a function or the name of a signal, got {type(loss).__name__}"
+        raise SimulationError("loss", f"{problem}; give a function of q and v")
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):  # of a function that says nothing of its arguments
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        taken = "(q, v, signals)" if len(arguments) > 2 else "(q, v)"
+        raise SimulationError(
+            "loss", f"is called with {taken}: {error}; let it take them"
+        ) from None
+
+
+def _checked(
+    given: ArrayLike, name: str, shape: tuple[int, ...], run: DifferentiableSteps
+) -> Array:
+    """Return what a loss has returned as an array, after a check that it has numbers for everything."""
+    values = checked_real(given, f"loss: {name}")
+    if values.shape != shape:
+        number = "world" if name == "losses" else "number of every step"
+        problem = f"{name} must have shape {shape}, got {values.shape}"
+        raise SimulationError("loss", f"{problem}; return one for every {number}")
+    _check_finite(values[None] if run.is_single else values, name)
+    return values
+
+
+def _check_finite(values: Array, name: str) -> None:
+    """Raise SimulationError for NaN or infinite values (n, …), with the world and the step of the first."""
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    world, *of_world = np.argwhere(bad)[0].tolist()
+    step = f" after step {of_world[0] + 1}" if of_world else ""
+    problem = f"{name} are NaN or infinite in world {world}{step}"
+    raise SimulationError("loss", f"{problem}; let the loss be finite there, or take fewer steps")

@@ -316,7 +316,7 @@ def test_signals_without_derivatives_and_lists_are_refused_with_their_names(tmp_
     [
         ({}, "by signals must be a dictionary of 'rate'"),
         ({"rate": np.zeros((1, 3, 2))}, r"by 'rate' must have shape \(1, 3, 3\)"),
-        (None, "by q and by v and by signals"),
+        (None, r"\(losses, by q, by v, by signals\), got 3 values"),
     ],
 )
 def test_wrong_derivatives_of_losses_are_reported(
