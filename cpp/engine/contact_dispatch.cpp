@@ -56,9 +56,11 @@ const Tables& tables() {
 /// Whether worlds of a model use packs of two registers, which does not change results. Motion in a plane is
 /// a little arithmetic between divisions and short loops, and a plugin's program is read instruction by
 /// instruction: both are bound by latency. Trees and loops in space fill the registers. Implicit and adaptive
-/// schemes have no such kernels, which would double the time that these take to compile.
+/// schemes have no such kernels, which would double the time that these take to compile, and neither have
+/// smooth contacts, whose law is that of packs of one register.
 bool takes_two(const tree::ModelView<double>& model, const WorldBatch<double>& batch) {
   if (batch.call.adaptive != nullptr || batch.integrator > Integrator::rk4) return false;
+  if (model.contacts != nullptr) return false;
   return model.planar_loops || (model.rows == 0 && (model.planar_tree || model.programs > 0));
 }
 
