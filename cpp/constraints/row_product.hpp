@@ -13,6 +13,7 @@
 
 #include "constraints/constraint_rows.hpp"
 #include "constraints/couplings.hpp"
+#include "constraints/loop_motion.hpp"
 #include "dynamics/rnea_product.hpp"
 #include "tree/tape.hpp"
 
@@ -103,6 +104,32 @@ class RowProduct {
     has_room_ = has_room_ && !tape_.is_full();
     tape_.edges = edges;
     tape_.nodes = nodes;
+  }
+
+  /// Adds the wrenches Σ λ W of all loops to those on the bodies, at poses X_WB, all of them on the tape.
+  void add_wrenches(const Pose<R>* X_WB,
+                    S time,
+                    const S* phi,
+                    const R* lambda,
+                    Force<R>* sum,
+                    const Workspace<S>& w) const {
+    for (int k = 0; k < model_.loops; ++k) {
+      const Loop& loop = model_.loop[k];
+      if (loop.rows == 0) continue;
+      Placed on;
+      on.at_a = stored_pose<R>(taped_.loop_constants[k].at_a);
+      on.at_b = stored_pose<R>(taped_.loop_constants[k].at_b);
+      if (loop.a >= 0) on.X_a = X_WB[loop.a];
+      if (loop.b >= 0) on.X_b = X_WB[loop.b];
+      const auto seen = relative(k, on, Clock<R>{R(time), R(all<S>(0))}, {}, nullptr, w);
+      const LoopRows<R> rows = rows_of(k, seen, phi, w);
+      const LoopFrame<R> at = loop_frame<R>(taped_, k, X_WB);
+      for (int i = 0; i < loop.rows; ++i) {
+        const Force<R> F = lambda[loop.row + i] * rows.W[loop.independent[i]];
+        if (loop.a >= 0) sum[loop.a] = sum[loop.a] - to_parent(at.X_aB, F);
+        if (loop.b >= 0) sum[loop.b] += to_parent(at.X_bB, F);
+      }
+    }
   }
 
   /// Whether the tape had room for all rows so far.
@@ -261,7 +288,7 @@ class RowProduct {
   }
 
   /// Rows of loop k on the tape, where φ follows.
-  LoopRows<R> rows_of(int k, const RelativeMotion<R>& seen, const S* phi, Workspace<S> w) {
+  LoopRows<R> rows_of(int k, const RelativeMotion<R>& seen, const S* phi, Workspace<S> w) const {
     Workspace<R> inner = {reinterpret_cast<R*>(w.next)};
     R* const fitted = take<R>(inner, model_.loop_nq());
     for (int i = 0; i < model_.loop_nq(); ++i) fitted[i] = R(phi[i]);

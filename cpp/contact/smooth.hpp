@@ -186,7 +186,8 @@ struct SmoothSlope {
   }
 };
 
-/// Wrench of pair k on B and, if `slope` is not null, its derivatives, see elements::ContactWrench.
+/// Wrench of pair k on B, Σ f·n and, if `slope` is not null, derivatives of the wrench, see
+/// elements::ContactWrench.
 template <class S>
 bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wrench, S* slope) {
   const auto vector = [motion](int i) { return Vec3<S>{motion[i], motion[i + 1], motion[i + 2]}; };
@@ -197,7 +198,7 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
   ContactPair<double> room;
   const auto& pair = smooth.contacts.pair_at<S>(k, room);
   const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
-  for (int i = 0; i < 6; ++i) wrench[i] = o;
+  for (int i = 0; i < elements::ContactWrench<S>::wrench_numbers; ++i) wrench[i] = o;
   for (int i = 0; slope != nullptr && i < elements::ContactWrench<S>::slope_numbers; ++i) slope[i] = o;
   const auto add = [](const Vec3<S>& p, const Vec3<S>& f, const Vec3<S>& moment, S* to) {
     const Vec3<S> t = cross(p, f) + moment;
@@ -213,6 +214,7 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
         const auto touches = exists & (P.x > o);
         if (none(touches)) return;
         add(P.p, P.f, P.t, wrench);
+        wrench[6] += P.f_n;
         if (slope == nullptr) return;
         const SmoothSlope<S> change(pair.law, P, touches);
         for (int c = 0; c < 6; ++c) {

@@ -3,6 +3,7 @@
 //     τ = J_ABᵀ F        F about the origin of B and in B; the opposite wrench acts on A at the same place
 //
 //     P = F · V_AB       power into the mechanism
+//     N = Σ f·n          of the points, which contact sensors measure
 //
 // X_AB is the pose of body B in body A or in the world, V_AB the twist of B relative to A, in B. The law is
 // that of contact/smooth.hpp.
@@ -16,12 +17,14 @@ namespace pysim::elements {
 /// motions of B and 6 by V_AB.
 template <class S>
 struct ContactWrench {
-  static constexpr int motion_numbers = 18, wrench_numbers = 6, slope_numbers = 72;
+  static constexpr int motion_numbers = 18, wrench_numbers = 7, slope_numbers = 72;
 
-  S motion[motion_numbers], wrench[wrench_numbers], slope[slope_numbers];
+  S motion[motion_numbers], slope[slope_numbers];
+  S wrench[wrench_numbers];  ///< F, and N
   Pose<S> X_AB;
 
   Force<S> force() const { return force_at(wrench); }
+  const S& normal_force() const { return wrench[6]; }
 
   /// P J for `first` 0, W J for 36.
   Force<S> slope_times(int first, const Motion<S>& J) const {
@@ -93,7 +96,7 @@ void add_contact_powers(const ModelOf<S>& model, const S* q, const S* v, S* rate
   for (int k = 0; k < model.contacts->pairs; ++k) {
     if (!evaluate_contact<S>(model, body, k, false, C)) continue;
     S& power = rate[model.contacts->work[k]];
-    for (int i = 0; i < C.wrench_numbers; ++i) power = fma(C.wrench[i], C.motion[12 + i], power);
+    for (int i = 0; i < 6; ++i) power = fma(C.wrench[i], C.motion[12 + i], power);
   }
 }
 

@@ -6,8 +6,8 @@
 #include "engine/world_operations.hpp"
 #include "simd/finite.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/convex/end_report.hpp"
 #include "stepping/convex/steps.hpp"
+#include "stepping/convex/touching_points.hpp"
 
 namespace pysim::engine {
 
@@ -30,43 +30,14 @@ struct BlocksAfterContacts {
     Workspace<S>& w = inner.workspace = workspace;
     inner.loop_q = system.copy_loop_q(w);
     stepping::EndReport<S> report(state.live->count, sensors, w);
-    const auto readers = stepping::report_readers<S>(*system.model.signals, report.sensors(), due, is_due);
+    const auto readers = stepping::report_readers<S>(*system.model.signals, sensors, due, is_due);
     const S *const q = lanes.q, *const v = lanes.v;
     const spatial::Force<S>* wrenches = nullptr;
     if (readers.some()) {
-      add_points(report, w);
+      stepping::add_touching_points<S>(contacts, state, report, w);
       wrenches = report.act(readers, system.model, q, lanes.signals.numbers, w);
     }
     stepping::update_signals(inner, time, q, v, due, is_due, false, stepping::Measured<S>{nullptr, wrenches});
-  }
-
- private:
-  /// Adds the points that touch in some world; where they do not, friction that outlasts the normal force is
-  /// not read.
-  void add_points(stepping::EndReport<S>& report, Workspace<S> w) const {
-    using Report = contact::ContactReport;
-    const contact::Deflections<S> points(contacts, state.live->places);
-    const int* const ascending = state.live->ascending(w);
-    for (int n = 0; n < state.live->count; ++n) {
-      const int point = state.live->number[ascending[n]];
-      const auto touches = state.memory_of(point)[contact::ContactMemory::feature] > all<S>(0);
-      if (none(touches)) continue;
-      const S* const from = state.report_of(point);
-      const auto three = [&](int at) {
-        return collision::select(
-            touches, spatial::Vec3<S>{from[at], from[at + 1], from[at + 2]}, spatial::zero3<S>());
-      };
-      const auto force = three(Report::force);
-      const auto pushes = abs(force.x) + abs(force.y) + abs(force.z) > all<S>(0);
-      const int shapes = points.pair_of(point);
-      contact::ContactPair<typename S::Parameter> room;
-      const auto& pair = contacts.template pair_at<S>(shapes, room);
-      report.add({shapes,
-                  pair.a,
-                  pair.b,
-                  {force, three(Report::moment), three(Report::position), three(Report::normal)},
-                  pushes});
-    }
   }
 };
 

@@ -45,10 +45,6 @@ bool has_block(const Worlds<double>& worlds, const Such& such) {
   return false;
 }
 
-bool measures(const tree::Signals&, const tree::SignalProgram& block) {
-  return block.after_dynamics;
-}
-
 bool has_signals(const Worlds<double>& worlds) {
   return worlds.model().signals() != nullptr && worlds.scheme().has_signals;
 }
@@ -74,8 +70,6 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (view.callback_numbers > 0) return "joints in Python";
   if (worlds.has_caller_steps()) return "steps in Python";
   if (worlds.blocks().python != 0) return "sampled blocks that run between steps";
-  if (view.rows > 0 && has_block(worlds, measures))
-    return "sampled blocks that read accelerations or wrenches";
   if (scheme.events != nullptr) return "events";
   return refused_pairs(contacts_of(worlds));
 }

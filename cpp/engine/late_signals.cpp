@@ -1,4 +1,4 @@
-// Readings and sampled blocks after the dynamics, one world at a time.
+// Readings after the dynamics, one world at a time.
 #include "engine/late_signals.hpp"
 
 #include <algorithm>
@@ -71,23 +71,6 @@ Batch<double> LateSignals::state(int world) const {
   batch.actuation = &worlds_.actuation();
   batch.contact_forces = rates_.law().forces();
   return batch;
-}
-
-void LateSignals::run_blocks(int world) const {
-  const auto& parts = worlds_.parts();
-  const std::ptrdiff_t k = world;
-  double* const numbers = worlds_.signals(world);
-  std::vector<double> loop_q(parts.loop_q + k * parts.sizes.loop_q,
-                             parts.loop_q + (k + 1) * parts.sizes.loop_q);
-  Batch<double> batch = state(world);
-  batch.time = parts.t[k];
-  batch.loop_q = batch.out_loop_q = loop_q.data();
-  batch.signals = numbers;
-  batch.due = static_cast<std::uint64_t>(parts.pending[k]);
-  set_contacts(world, numbers);
-  run_varied(&StateKernels<double>::update_signals, worlds_.model(), batch, worlds_.varied(world));
-  parts.pending[k] = 0;
-  parts.jumped[k] = 1;
 }
 
 void LateSignals::readings(int world, double* row) const {

@@ -1,5 +1,4 @@
-// Signals and sampled blocks that read accelerations, wrenches and contacts, which exist at the end of a
-// step.
+// Signals that read accelerations, wrenches and contacts, which exist at the end of a step.
 //
 //     F = Σ ±f    M = Σ (x − p) × (±f) ± m    N = Σ f·n         of a contact sensor; p is its frame's origin
 //
@@ -18,9 +17,6 @@ class LateSignals {
  public:
   LateSignals(const FiledScene& scene, Worlds<double>& worlds, WorldRates& rates)
       : file_(scene.file()), worlds_(worlds), rates_(rates) {}
-
-  /// Runs the sampled blocks for which a world waits, and lets it go on.
-  void run_blocks(int world) const;
 
   /// Readings of all signals at the state of a world.
   void readings(int world, double* row) const;

@@ -58,14 +58,16 @@ void run_steps(std::ptrdiff_t first,
                const PackOfWorlds<S>& pack,
                const stepping::System<S>& system,
                const WorldInputs<S>& inputs,
+               const contact::SensorList* sensors,
                Steps& steps) {
   const auto& call = inputs.call;
   bool jumped[S::width];
   for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
   steps.mark_jumps(stepping::lanes_of<S>(jumped));
   stepping::PackAdvance<S, Steps> advance(call, first, steps);
-  advance.run(
-      DueBlocks<S>{system, inputs.lanes, steps.workspace()}, inputs, StateRows<S>{call, first, inputs.lanes});
+  advance.run(DueBlocks<S>{system, inputs.lanes, sensors, steps.workspace()},
+              inputs,
+              StateRows<S>{call, first, inputs.lanes});
   const auto left = steps.jumps();
   for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
 }
@@ -102,7 +104,8 @@ struct AdvanceWorlds {
       stepping::SchemeSteps<S> steps(scheme, system, lanes.q, lanes.v);
       if (pivots != nullptr) steps.dependence().load(pivots);
       S* const compared = scheme.carries_acceleration ? before : nullptr;
-      run_steps(at.first, pack, system, {call, at.first, lanes, control, compared}, steps);
+      run_steps(
+          at.first, pack, system, {call, at.first, lanes, control, compared}, batch.contacts.sensors, steps);
       if (pivots != nullptr) {
         steps.dependence().store(pivots);
         pack.save(pivots, rows, call.worlds.pivots);
@@ -112,7 +115,7 @@ struct AdvanceWorlds {
                   !simd::in_two<S>) {  // worlds that differ come one at a time
       if (call.adaptive != nullptr) {
         stepping::AdaptiveSteps<S> steps(system, *call.adaptive, lanes.q, lanes.v, memory);
-        run_steps(at.first, pack, system, {call, at.first, lanes}, steps);
+        run_steps(at.first, pack, system, {call, at.first, lanes}, batch.contacts.sensors, steps);
         steps.store();
       }
     }

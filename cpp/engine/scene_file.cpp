@@ -162,9 +162,7 @@ FiledScene::FiledScene(SceneFile file) : file_(std::move(file)) {
               f.blocks.key < std::max(numbers, 1),
           "has sampled blocks that do not exist");
   require(!(signals != nullptr && !f.scheme.has_signals), "has signals that do not act");
-  require(blocks >= 64 || f.blocks.python >> std::max(blocks, 0) == 0,
-          "has blocks between steps that do not exist");
-  require(f.scheme.integrator != "convex" || f.blocks.python == 0, "has blocks between convex steps");
+  require(f.blocks.python == 0, "has blocks that run between steps");
   check_sensors();
   check_parameters();
 }

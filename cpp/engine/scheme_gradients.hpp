@@ -26,6 +26,7 @@ class PulledSchemeSteps {
                     const WorldLanes<S>& lanes,
                     Workspace<S>& w)
       : varied_(batch.varied),
+        sensors_(batch.contacts.sensors),
         model_(model),
         carried_(batch.carried),
         start_{lanes.q,
@@ -73,14 +74,14 @@ class PulledSchemeSteps {
   void run_blocks(const stepping::StepSegment<S>& segment,
                   const WorldLanes<S>& lanes,
                   const Workspace<S>& w) {
-    const DueBlocks<S> blocks = {system_, lanes, w};
+    const DueBlocks<S> blocks = {system_, lanes, sensors_, w};
     blocks(segment.end, segment.due, [&](int block) { return segment.is_due(block); });
   }
 
   template <class Use>
   void differentiate(const stepping::StepSegment<S>& segment, bool, Workspace<S> w, const Use& use) {
     const stepping::System<S> system = system_.with_own_signals(w);
-    Product product(system, varied_, carried_, segment.length, w);
+    Product product(system, varied_, carried_, segment.length, w, sensors_);
     const auto good = product.make(segment, jumped_, start_, end_);
     use(product, good);
   }
@@ -90,6 +91,7 @@ class PulledSchemeSteps {
 
  private:
   const tree::VariedNumbers* const varied_;
+  const contact::SensorList* const sensors_;
   const ModelOf<S>& model_;
   const int carried_;
   const stepping::SchemeState<S> start_, end_;

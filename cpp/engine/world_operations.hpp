@@ -6,6 +6,7 @@
 #include "engine/contact_kernels.hpp"
 #include "engine/saved_schedules.hpp"
 #include "stepping/advance.hpp"
+#include "stepping/end_report.hpp"
 #include "stepping/world_advance.hpp"
 
 namespace pysim::engine {
@@ -192,12 +193,13 @@ struct WorldInputs {
   }
 };
 
-/// Runs the sampled blocks that are due at the states of a pack.
+/// Runs the sampled blocks that are due at the states of a pack, and may read smooth contacts there.
 template <class S>
 struct DueBlocks {
   const stepping::System<S>& system;
   const WorldLanes<S>& lanes;
-  const Workspace<S>& workspace;  ///< behind what the steps hold
+  const contact::SensorList* sensors;  ///< null for none
+  const Workspace<S>& workspace;       ///< behind what the steps hold
 
   template <class IsDue>
   void operator()(S time, std::uint64_t due, const IsDue& is_due) const {
@@ -205,6 +207,9 @@ struct DueBlocks {
     inner.workspace = workspace;
     inner.loop_q = system.copy_loop_q(inner.workspace);
     const S *const q = lanes.q, *const v = lanes.v;
+    const auto readers = stepping::report_readers<S>(*system.model.signals, sensors, due, is_due);
+    stepping::measure_smooth_contacts<S>(
+        system.model, sensors, readers.contacts, q, v, lanes.signals.numbers, inner.workspace);
     stepping::update_signals(inner, time, q, v, due, is_due, false, stepping::Measured<S>{});
   }
 };

@@ -510,12 +510,12 @@ void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
     call.adaptive = &settings;
   }
   if (varied_.count > 0) batch.varied = &varied_;
+  batch.contacts.sensors = &sensor_list_;
   if (is_convex_) {
     batch.contacts.passes = scheme_.passes;
     batch.contacts.log = batch.states == 1 ? log_ : nullptr;
     batch.contacts.solutions = scheme_.accuracy == 0 ? solutions_ : nullptr;
     batch.contacts.work = has_signals ? contacts_->work() : nullptr;
-    batch.contacts.sensors = &sensor_list_;
     batch.contacts.contacts = contacts();
     if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
     batch.contacts.tolerance = static_cast<Real>(scheme_.solver_tolerance);

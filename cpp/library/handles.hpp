@@ -158,22 +158,11 @@ struct pysim_worlds {
     }
   }
 
-  /// Makes steps until all are made, and runs the blocks for which worlds wait.
+  /// Makes steps.
   int step(std::int64_t steps, int threads, std::optional<double> length) {
     if (steps < 0 || threads < 0) pysim::library::fail("steps and threads must be 0 or more");
     worlds->accept(worlds->all());
-    auto left = steps > 0 ? worlds->step(steps, worlds->all(), {}, threads, length) : 0;
-    while (left > 0) {
-      const std::int64_t* const pending = worlds->parts().pending;
-      bool waits = false;
-      for (int k = 0; k < worlds->count(); ++k) {
-        if (pending[k] == 0) continue;
-        late.run_blocks(k);
-        waits = true;
-      }
-      if (!waits) break;
-      left = worlds->go_on(worlds->all(), {}, threads);
-    }
+    if (steps > 0) worlds->step(steps, worlds->all(), {}, threads, length);
     const std::int64_t* const status = worlds->status();
     return static_cast<int>(std::count_if(status, status + worlds->count(), [](auto s) { return s != 0; }));
   }

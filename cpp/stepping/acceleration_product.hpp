@@ -62,6 +62,7 @@ class TapedAcceleration {
         inverse_(take<R>(w, model.nv)),
         residual_(take<R>(w, model.reduced_nv)),
         result_(take<R>(w, model.reduced_nv)),
+        lambda_(take<R>(w, model.rows)),
         tried_(take<R>(w, model.reduced_nv)),
         v_value_(take<S>(w, model.nv)),
         rate_value_(take<S>(w, model.nv)) {}
@@ -103,11 +104,15 @@ class TapedAcceleration {
     tape.pull(end_, later);
     S *const bar = take<S>(w, count), *const kappa = take<S>(w, model_.rows);
     for (int i = 0; i < count; ++i) bar[i] = tree::take_cotangent(result_[i]);
+    for (int i = 0; i < model_.rows; ++i) kappa[i] = tree::take_cotangent(lambda_[i]);
     adjoint_.solve(bar, kappa, w);
     for (int i = 0; i < count; ++i) tree::seed(residual_[i], bar[i]);
     pull_residual(tape, sums, kappa, w);
     for (int i = 0; is_solution_ && i < count; ++i) tree::take_cotangent(tried_[i]);
   }
+
+  /// λ [rows] of an evaluation, on the tape.
+  const R* lambda() const { return lambda_; }
 
   /// Operations before it.
   int begin() const { return begin_; }
@@ -166,11 +171,13 @@ class TapedAcceleration {
     end_ = tape.edges;
   }
 
-  /// Lets v̇ be inputs of what follows. Work of prescribed motions acts on nothing: its rates are constants.
+  /// Lets v̇ and λ be inputs of what follows. Work of prescribed motions acts on nothing: its rates are
+  /// constants.
   void end(const System<R>& system, simd::Tape<S>& tape, R* a) {
     for (int i = 0; i < model_.reduced_nv; ++i) {
       a[i] = result_[i] = R(result_[i].value, &tape, tape.add_node());
     }
+    for (int i = 0; i < model_.rows; ++i) lambda_[i] = R(adjoint_.lambda()[i], &tape, tape.add_node());
     if (!model_.timed || system.signals.numbers == nullptr) return;
     Workspace<R> w = system.workspace;
     R *const rate = take<R>(w, model_.rows), *const lambda = take<R>(w, model_.rows);
@@ -308,8 +315,10 @@ class TapedAcceleration {
   const Rows& rows_;
   dynamics::TreeProduct<S> tree_;
   MechanismAdjoint<S, n> adjoint_;
-  R *const q_, *const v_, *const rate_;                                ///< of the tree
-  R *const inverse_, *const residual_, *const result_, *const tried_;  ///< RNEA, r, v̇, and w as r reads it
+  R *const q_, *const v_, *const rate_;  ///< of the tree
+  R *const inverse_, *const residual_, *const result_,
+                                           *const lambda_,
+                                               *const tried_;  ///< RNEA, r, v̇, λ, and w as r reads it
   S *const v_value_, *const rate_value_;
   bool is_solution_ = false;
   int begin_ = 0, begin_residual_ = 0, end_ = 0;  ///< operations of q, v and the forces, and of r
@@ -320,7 +329,7 @@ template <class S, bool n>
 class TapedAccelerations<simd::Reverse<S, n>> {
  public:
   using R = simd::Reverse<S, n>;
-  static constexpr int most = 7;  ///< of a step, and of the blocks at its end
+  static constexpr int most = 8;  ///< of a step, and of the blocks and signals at its end
   using Rows = StepRows<S, n>;
 
   /// What an implicit step has found.
@@ -333,7 +342,9 @@ class TapedAccelerations<simd::Reverse<S, n>> {
   TapedAccelerations(
       const ModelOf<S>& model, const Rows& rows, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
       : tape_(tape),
+        rows_(rows),
         evaluation_{{model, rows, implicit, w},
+                    {model, rows, implicit, w},
                     {model, rows, implicit, w},
                     {model, rows, implicit, w},
                     {model, rows, implicit, w},
@@ -370,11 +381,26 @@ class TapedAccelerations<simd::Reverse<S, n>> {
     return simd::everywhere<R>();
   }
 
+  /// Adds the wrenches of loops on the bodies, at q of the user, which the last evaluation has found there.
+  void add_loop_wrenches(const System<R>& system, R time, const R* q, spatial::Force<R>* sum) const {
+    const auto& model = system.model;
+    Workspace<R> w = system.workspace;
+    auto* const body = take<elements::PlacedBody<R>>(w, model.bodies);
+    auto* const columns = take<spatial::Motion<R>>(w, model.stored_columns);
+    auto* const X_WB = take<spatial::Pose<R>>(w, model.bodies);
+    const R *const full = tree::full_q(model, q, w), *const still = nullptr;
+    elements::place_bodies(model, full, still, body, columns);
+    for (int b = 0; b < model.bodies; ++b) X_WB[b] = body[b].X_WB;
+    const R* const lambda = evaluation_[count_ - 1].lambda();
+    rows_.product.add_wrenches(X_WB, time.value, rows_.phi, lambda, sum, {reinterpret_cast<S*>(w.next)});
+  }
+
   spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
 
   /// Takes cotangents of the operations [begin, later) on the tape back, and adds to the sums.
   void pull(int later, const AccelerationCotangents<S>& sums, Workspace<S> w, int begin = 0) {
-    for (int k = count_ - 1; k >= 0; --k) {
+    for (int k = count_ - 1; k >= 0 && evaluation_[k].begin() >= begin; --k) {
+      if (evaluation_[k].begin() >= later) continue;
       evaluation_[k].pull(tape_, later, sums, w);
       later = evaluation_[k].begin();
     }
@@ -392,6 +418,7 @@ class TapedAccelerations<simd::Reverse<S, n>> {
 
  private:
   simd::Tape<S>& tape_;
+  const Rows& rows_;
   TapedAcceleration<S, n> evaluation_[most];
   R* const theta_;
   Choices choices_;

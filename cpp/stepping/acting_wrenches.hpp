@@ -57,19 +57,24 @@ void add_acting_wrenches(const SignalPoint<S>& at, spatial::Force<S>* sum, Works
   add_signal_wrenches<S>(at, {body, sum}, w);
 }
 
-/// Adds the wrenches of loops on the bodies under the forces at a time.
+/// Adds the wrenches of loops on the bodies under the forces at a time, at which numbers on a tape have been
+/// accelerated.
 template <class S>
 void add_loop_wrenches(const System<S>& system, S time, const S* q, const S* v, spatial::Force<S>* sum) {
   const auto& model = system.model;
   if (model.loops == 0) return;
-  Workspace<S> w = system.workspace;
-  S *const tau = take<S>(w, model.reduced_nv), *const a = take<S>(w, model.reduced_nv),
-           *const lambda = take<S>(w, model.rows), *const phi = system.copy_loop_q(w);
-  system.actuate(time, q, v, tau, w);
-  constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
-  mechanism.accelerate(q, v, tau, system.loads, true, phi, a, lambda, w, nullptr);
-  const spatial::Pose<S>* const X_WB = mechanism.factor.poses(tree::full_q(model, q, w), w);
-  constraints::add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, sum);
+  if constexpr (simd::is_on_tape<S>) {
+    system.taped->add_loop_wrenches(system, time, q, sum);
+  } else {
+    Workspace<S> w = system.workspace;
+    S *const tau = take<S>(w, model.reduced_nv), *const a = take<S>(w, model.reduced_nv),
+             *const lambda = take<S>(w, model.rows), *const phi = system.copy_loop_q(w);
+    system.actuate(time, q, v, tau, w);
+    constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
+    mechanism.accelerate(q, v, tau, system.loads, true, phi, a, lambda, w, nullptr);
+    const spatial::Pose<S>* const X_WB = mechanism.factor.poses(tree::full_q(model, q, w), w);
+    constraints::add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, sum);
+  }
 }
 
 }  // namespace pysim::stepping

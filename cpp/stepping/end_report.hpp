@@ -1,14 +1,16 @@
-// Contacts at the end of a convex step as sampled blocks read them: wrenches on the bodies, and the numbers
-// of contact sensors.
+// Contacts at the end of a step as sampled blocks and signals read them: wrenches on the bodies, and the
+// numbers of contact sensors.
 //
-//     f_B = R_WBᵀ f    t_B = R_WBᵀ ((x − p_B) × f + m)         f at x, as the step reports
+//     f_B = R_WBᵀ f    t_B = R_WBᵀ ((x − p_B) × f + m)         f at x, as a convex step reports
+//
+// Smooth contacts report the wrench of a pair of shapes, at the origin of its second body.
 //
 // Accelerations follow from these wrenches at the state in which the step ends. Points are in ascending
 // order, so that sums have the same bits whatever touches in other worlds.
 #pragma once
 
 #include "contact/sensors.hpp"
-#include "elements/placed_bodies.hpp"
+#include "elements/contact_forces.hpp"
 #include "stepping/sampled_signals.hpp"
 
 namespace pysim::stepping {
@@ -24,7 +26,7 @@ struct ReportReaders {
 
 template <class S, class IsDue>
 ReportReaders<S> report_readers(const tree::Signals& signals,
-                                const contact::SensorList& sensors,
+                                const contact::SensorList* sensors,
                                 std::uint64_t due,
                                 const IsDue& is_due) {
   ReportReaders<S> readers;
@@ -32,7 +34,7 @@ ReportReaders<S> report_readers(const tree::Signals& signals,
     if (((due >> k) & 1) == 0) continue;
     const SignalProgram& program = signals.block[k].program;
     readers.accelerations |= program.after_dynamics;
-    if (reads_contacts(signals, program, sensors)) readers.contacts |= is_due(k);
+    if (sensors != nullptr && reads_contacts(signals, program, *sensors)) readers.contacts |= is_due(k);
   }
   return readers;
 }
@@ -42,10 +44,11 @@ class EndReport {
  public:
   using Bodies = const elements::PlacedBody<S>*;
 
-  /// A point on bodies a, −1 for the world, and b.
+  /// A force on body b, in world axes, and its opposite on a, −1 for the world.
   struct Point {
     int shapes, a, b;  ///< the pair of shapes, and its bodies
-    contact::PointReport<spatial::Vec3<S>> at;
+    spatial::Vec3<S> force, moment, position;
+    S normal_force;
     simd::Mask<S> pushes;
   };
 
@@ -59,6 +62,23 @@ class EndReport {
   int count() const { return count_; }
   const Point& operator[](int n) const { return point_[n]; }
   void add(const Point& point) { point_[count_++] = point; }
+
+  /// Adds the pairs of smooth contacts at the user's q and v.
+  void add_pairs(const ModelOf<S>& model, const S* users_q, const S* users_v, Workspace<S> w) {
+    if (model.contacts == nullptr) return;
+    auto* const body = take<elements::PlacedBody<S>>(w, model.bodies);
+    auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
+    auto& C = *take<elements::ContactWrench<S>>(w, 1);
+    const S *const q = tree::full_q(model, users_q, w), *const v = tree::full_v(model, users_v, w);
+    elements::place_bodies(model, q, v, body, columns);
+    for (int k = 0; k < model.contacts->pairs; ++k) {
+      if (!elements::evaluate_contact<S>(model, body, k, false, C)) continue;
+      const auto& pair = model.contacts->pair[k];
+      const spatial::Pose<S>& X = body[pair.b].X_WB;
+      const S N = C.normal_force();
+      add({k, pair.a, pair.b, X.R * C.force().f, X.R * C.force().t, X.p, N, N > all<S>(0)});
+    }
+  }
 
   /// Sets the numbers of sensors that blocks read, at the user's q. Returns the wrenches on the bodies, null
   /// if no block reads accelerations; they lie in `w`.
@@ -91,8 +111,8 @@ class EndReport {
   }
 
   static spatial::Force<S> wrench(const Point& point, const spatial::Pose<S>& X) {
-    const auto torque = cross(point.at.position - X.p, point.at.force) + point.at.moment;
-    return {transpose_times(X.R, point.at.force), transpose_times(X.R, torque)};
+    const auto torque = cross(point.position - X.p, point.force) + point.moment;
+    return {transpose_times(X.R, point.force), transpose_times(X.R, torque)};
   }
 
   /// Sets the numbers of a sensor, in some worlds.
@@ -113,9 +133,9 @@ class EndReport {
       if (sign == 0) continue;
       const S s = number(sign);
       touches |= point.pushes;
-      normal = normal + dot(point.at.force, point.at.normal);
-      force = force + s * point.at.force;
-      torque = torque + s * (cross(point.at.position - frame.p, point.at.force) + point.at.moment);
+      normal = normal + point.normal_force;
+      force = force + s * point.force;
+      torque = torque + s * (cross(point.position - frame.p, point.force) + point.moment);
     }
     const auto f = transpose_times(axes.R, force), t = transpose_times(axes.R, torque);
     const S found[] = {select(touches, all<S>(1), o), normal, f.x, f.y, f.z, t.x, t.y, t.z};
@@ -149,5 +169,21 @@ class EndReport {
   int count_ = 0;
   contact::SensorList sensors_;
 };
+
+/// Sets the numbers of sensors of smooth contacts at the user's q and v, in some worlds; `sensors` may be
+/// null for none.
+template <class S>
+void measure_smooth_contacts(const ModelOf<S>& model,
+                             const contact::SensorList* sensors,
+                             simd::Mask<S> worlds,
+                             const S* q,
+                             const S* v,
+                             S* numbers,
+                             Workspace<S> w) {
+  if (model.contacts == nullptr || sensors == nullptr || none(worlds)) return;
+  EndReport<S> report(model.contacts->pairs, sensors, w);
+  report.add_pairs(model, q, v, w);
+  report.act({false, worlds}, model, q, numbers, w);
+}
 
 }  // namespace pysim::stepping

@@ -2,10 +2,10 @@
 //
 //     M v̇ − Jᵀλ = r,  g̈ = J v̇ + bias = 0        r = τ + passive − h
 //
-//     M μ + Jᵀκ = a̅,  J μ = 0        ⟹        κ = G⁺ J M⁻¹ a̅,  μ = M⁻¹ (a̅ − Jᵀκ)
+//     M μ + Jᵀκ = a̅,  J μ = −λ̅        ⟹        κ = G⁺ (J M⁻¹ a̅ + λ̅),  μ = M⁻¹ (a̅ − Jᵀκ)
 //
-// a̅·dv̇ is then  μ·(∂r + ∂Jᵀ λ) − κ·∂g̈  at constant v̇ and λ. In an implicit step v̇ = w, on which q and v
-// depend, too: A = −∂(r + Jᵀλ − M w)/∂w takes the place of M, and B = ∂g̈/∂w that of J,
+// a̅·dv̇ + λ̅·dλ is then  μ·(∂r + ∂Jᵀ λ) − κ·∂g̈  at constant v̇ and λ. In an implicit step v̇ = w, on which q and
+// v depend, too: A = −∂(r + Jᵀλ − M w)/∂w takes the place of M, and B = ∂g̈/∂w that of J,
 //
 //     Aᵀμ + Bᵀκ = w̅,  J μ = 0        ⟹        J A⁻ᵀBᵀ κ = J A⁻ᵀ w̅
 //
@@ -88,7 +88,7 @@ class MechanismAdjoint {
     dynamics::factor_tree_matrix(rows, nullptr, G_);
   }
 
-  /// Replaces a̅ (reduced nv) by μ, and sets κ [rows].
+  /// Replaces a̅ (reduced nv) by μ, and λ̅ [rows], 0 in an implicit step, by κ.
   void solve(S* x, S* kappa, Workspace<S> w) {
     const int count = model_.reduced_nv, rows = model_.rows;
     if (is_implicit_) {
@@ -97,7 +97,7 @@ class MechanismAdjoint {
       mechanism_.factor.apply(x);
     }
     if (rows == 0) return;
-    for (int i = 0; i < rows; ++i) kappa[i] = mechanism_.rows.times(i, x);
+    for (int i = 0; i < rows; ++i) kappa[i] += mechanism_.rows.times(i, x);
     if (is_implicit_) {
       for (int i = 0; i < rows; ++i) kappa[i] = select(is_taken(i), kappa[i], all<S>(0));
       dynamics::solve_tree_matrix(rows, nullptr, static_cast<const S*>(G_), kappa);

@@ -146,9 +146,7 @@ void update_signals(const System<S>& system,
       acting = take_wrenches(model, w, measured.f_ext);
       add_acting_wrenches(at, acting, w);
       inner.workspace = w;
-      if constexpr (!simd::is_on_tape<S>) {  // mechanisms with loops are not on tapes
-        if (measured.a == nullptr) add_loop_wrenches<S>(inner, time, q, v, acting);
-      }
+      if (measured.a == nullptr) add_loop_wrenches<S>(inner, time, q, v, acting);
     }
     auto found = after_dynamics<S>(at, a, acting, w);
     if (first) {
@@ -199,6 +197,30 @@ void read_signals(const ModelOf<S>& model,
     at.values.reaction = found.reaction;
   }
   read_point(at, readings, w);
+}
+
+/// Every signal at a state of a system, on whose bodies contacts exert wrenches, null for none; `numbers` are
+/// those of the signals with what contact sensors measure.
+template <class S>
+void read_end(const System<S>& system,
+              S time,
+              const S* q,
+              const S* v,
+              const S* numbers,
+              const spatial::Force<S>* wrenches,
+              S* readings) {
+  const auto& model = system.model;
+  const tree::Signals& signals = *model.signals;
+  System<S> inner = system;
+  Workspace<S>& w = inner.workspace;
+  S* const a = take<S>(w, model.reduced_nv);
+  auto* const acting = take_wrenches<S>(model, w, wrenches);
+  if (signals.readings.program >= 0 && signals.readings.after_dynamics) {
+    inner.loads = wrenches;
+    inner.acceleration(time, q, v, a);
+    if (reads_reactions(signals, signals.readings)) add_loop_wrenches<S>(inner, time, q, v, acting);
+  }
+  read_signals<S>(model, time, q, v, a, acting, numbers, readings, w);
 }
 
 }  // namespace pysim::stepping

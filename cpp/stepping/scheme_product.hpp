@@ -15,6 +15,7 @@
 #include "constraints/projection_product.hpp"
 #include "stepping/acceleration_product.hpp"
 #include "stepping/advance.hpp"
+#include "stepping/end_report.hpp"
 #include "stepping/implicit_midpoint.hpp"
 #include "stepping/rattle.hpp"
 #include "stepping/rattle_product.hpp"
@@ -117,11 +118,17 @@ class SchemeStepProduct : public TapedStep<S> {
   using Choices = typename TapedAccelerations<R>::Choices;
 
   /// Memory is taken where `w` is; `system` has signals that the step may change. `varied` are the numbers in
-  /// which worlds may differ; null for none. The scheme carries so many numbers.
-  SchemeStepProduct(
-      const System<S>& system, const tree::VariedNumbers* varied, int carried, S h, Workspace<S>& w)
+  /// which worlds may differ; null for none. The scheme carries so many numbers. `sensors` are those of
+  /// smooth contacts; null for none.
+  SchemeStepProduct(const System<S>& system,
+                    const tree::VariedNumbers* varied,
+                    int carried,
+                    S h,
+                    Workspace<S>& w,
+                    const contact::SensorList* sensors = nullptr)
       : Base(system, varied, w),
         carried_(carried),
+        sensors_(sensors),
         h_(h),
         dependence_(constraints::take_dependence<S>(model_.rows, w)),
         start_change_(take<S>(w, model_.reduced_nv)),
@@ -167,14 +174,14 @@ class SchemeStepProduct : public TapedStep<S> {
     for (int i = 0; i < dynamics::step_block_numbers(model_.nv); ++i) inertia[i] = o;
     for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
     seed_signals(bar);
+    const AccelerationCotangents<S> of_model = {sums.theta, inertia, places, gravity};
     if (projects()) {
-      tape_.pull(begin_end_);
+      accelerations_.pull(tape_.edges, of_model, w, begin_end_);
       pull_projected_end(bar);
       projection_.pull(bar.q, bar.v, {nullptr, inertia, sums.theta}, places, rows_, w);
     }
     for (int i = 0; i < carried_; ++i) seed(memory_[i], bar.scheme[i]);
     seed_end(bar.q, bar.v);
-    const AccelerationCotangents<S> of_model = {sums.theta, inertia, places, gravity};
     accelerations_.pull(begin_end_, of_model, w);
     S* const start_bar = take<S>(w, model_.reduced_nv);
     for (int i = 0; i < model_.reduced_nv; ++i) start_bar[i] = o;
@@ -261,10 +268,24 @@ class SchemeStepProduct : public TapedStep<S> {
     }
   }
 
-  /// Sampled blocks and signals at the end.
-  void record_signals(const StepSegment<S>& segment, const System<R>& system, const R* q, const R* v) {
-    record_blocks(segment, system, q, v, nullptr);
-    if (segment.reads != ReadSignals::none) record_readings(segment, system, current_, q, v, nullptr);
+  /// Sampled blocks and signals at the end, which may read smooth contacts.
+  void record_signals(const StepSegment<S>& segment, System<R> system, const R* q, const R* v) {
+    if (segment.due != 0) {
+      const auto is_due = [&](int block) { return on_tape(segment.is_due(block)); };
+      const auto readers = report_readers<R>(*model_.signals, sensors_, segment.due, is_due);
+      measure_smooth_contacts<R>(taped_model_, sensors_, readers.contacts, q, v, current_, for_tape());
+      record_blocks(segment, system, q, v, nullptr);
+    }
+    if (segment.reads == ReadSignals::none) return;
+    const R* numbers = current_;
+    if (segment.reads == ReadSignals::all) {
+      R* const measured = this->template take_taped<R>(number_count());
+      for (int i = 0; i < number_count(); ++i) measured[i] = current_[i];
+      measure_smooth_contacts<R>(taped_model_, sensors_, simd::everywhere<R>(), q, v, measured, for_tape());
+      numbers = measured;
+    }
+    system.workspace = for_tape();
+    record_readings(segment, system, numbers, q, v, nullptr);
   }
 
   /// Projects the state that the scheme has reached once more.
@@ -329,6 +350,7 @@ class SchemeStepProduct : public TapedStep<S> {
   }
 
   const int carried_;
+  const contact::SensorList* const sensors_;
   const S h_;
   constraints::Dependence<S> dependence_;
   S* const start_change_;  ///< (reduced nv) of v by constraints at the start

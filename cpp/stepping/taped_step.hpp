@@ -198,19 +198,17 @@ class TapedStep {
     const int nv = model_.reduced_nv, late = nv + 6 * (model_.ports + model_.bodies);
     Workspace<R> w = system.workspace;
     readings_ = take<R>(w, signals.reading_count);
-    R* const a = take<R>(w, late);
     keep(w);
     const R time(segment.end);
-    if (segment.reads == ReadSignals::all && signals.readings.after_dynamics) {
+    if (segment.reads == ReadSignals::all) {
       System<R> inner = system;
       inner.workspace = w;
-      inner.loads = wrenches;
-      inner.acceleration(time, q, v, a);
-      return read_signals<R>(taped_model_, time, q, v, a, wrenches, numbers, readings_, w);
+      return read_end<R>(inner, time, q, v, numbers, wrenches, readings_);
     }
-    for (int i = 0; i < late; ++i) a[i] = R(all<S>(0));
+    R* const none = take<R>(w, late);
+    for (int i = 0; i < late; ++i) none[i] = R(all<S>(0));
     SignalPoint<R> at(taped_model_, time, q, v, numbers, w);
-    at.values.acceleration = at.values.port_acceleration = at.values.reaction = a;
+    at.values.acceleration = at.values.port_acceleration = at.values.reaction = none;
     read_point(at, readings_, w);
   }
 

@@ -14,31 +14,24 @@ from pysim.worlds.argument_checks import checked_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.elements.graph_types import RecordedSignal
     from pysim.simulation.worlds import Worlds
 
 __all__ = ["SignalRows"]
 
 
 class SignalRows:
-    """Signals that have derivatives, and places of their numbers among the readings of worlds.
+    """Signals of losses, and places of their numbers among the readings of worlds.
 
     Args:
         worlds: of a scene with the signals.
         names: of the signals, or of single numbers such as `up.z`.
 
     Raises:
-        SimulationError: there is no such signal, or it has no derivatives.
+        SimulationError: there is no such signal.
     """
 
     def __init__(self, worlds: Worlds, names: Sequence[str]) -> None:
         self.signals = {name: worlds.signals.find(name) for name in checked_names(names, "signals")}
-        for name, signal in self.signals.items():
-            if reason := _refusal(worlds, signal):
-                remedy = "take signals of positions, velocities, inputs or states of elements"
-                raise SimulationError(
-                    f"signals: {name!r}", f"depends on {reason}, and has no derivatives; {remedy}"
-                )
         #: whether some of them follow from accelerations, wrenches or contacts
         self.are_late = any(signal.is_late for signal in self.signals.values())
         parts = [np.arange(own.first, own.first + own.size) for own in self.signals.values()]
@@ -105,12 +98,3 @@ class SignalRows:
     def _firsts(self) -> list[int]:
         sizes = [own.size for own in self.signals.values()]
         return [sum(sizes[:k]) for k in range(len(sizes))]
-
-
-def _refusal(worlds: Worlds, signal: RecordedSignal) -> str:
-    """Return what keeps a signal from having derivatives, '' for nothing."""
-    model, records = worlds._scene.model, worlds._records  # noqa: SLF001
-    if signal.is_measured and model.row_names:
-        part = "loops, couplings or prescribed motions"
-        return f"accelerations or wrenches in a mechanism with {part}"
-    return "smooth contacts" if signal.is_touching and not records.is_convex else ""

@@ -62,8 +62,7 @@ def _blocks_in_python(scene: Scene, *, steps_in_python: bool) -> int:
         return 0
     if steps_in_python:
         return (1 << (signals.begins + len(signals.periods))) - 1
-    bits = sum(1 << callback.bit for callback in signals.callbacks)
-    return bits if find_integrator(scene.settings.integrator).contacts else bits | signals.touching
+    return sum(1 << callback.bit for callback in signals.callbacks)
 
 
 def _parameters(scene: Scene) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Scene {
 };
 
 /// Numbers of a copied model with random directions: those in which worlds may differ and that act on a
-/// scene's steps without structure of their own. Inertias of bodies have places of their own.
+/// scene's steps without structure of their own. Inertias of bodies have places of their own, too.
 class Directions {
  public:
   explicit Directions(Random& random) : random_(random) {}
@@ -83,7 +83,7 @@ class Directions {
     if (is("bodies")) {
       const int i = at_ % constants;
       if (i >= inertia && i < alignment) {
-        theta.push_back((std::fabs(x) + 0.01) * random_.normal());
+        theta.push_back(moved((std::fabs(x) + 0.01) * random_.normal()));
         return theta.back();
       }
       return i >= position && i < inertia ? moved(0.1 * random_.normal()) : 0;
@@ -198,6 +198,12 @@ class Mechanism {
       dynamics::seed_joint<P>(joint, at, along + joint.reduced_v, numbers);
       for (int i = 0; i < joint.nq; ++i) to.dual(value(numbers[i]), slope(q[joint.reduced_q + i]));
     }
+  }
+
+  /// Readings of signals, 0 without any.
+  int reading_count() const {
+    return model_.signals == nullptr || model_.signals->readings.program < 0 ? 0
+                                                                             : model_.signals->reading_count;
   }
 
   /// Those of numbers.

@@ -167,7 +167,7 @@ def walker(
     mimics: bool = False,
     closes: bool = False,
 ) -> str:
-    """Return a trunk on two legs with servos, springs, dry friction and stops.
+    """Return a trunk on two legs with servos, springs, dry friction and stops, and sensors of what a step ends with.
 
     One knee mimics the other one, or a loop couples the shanks.
     """
@@ -235,6 +235,9 @@ def walker(
             kp=60.0,
             kd=1.0,
         )
+    text += table("sensor", name="imu", type="imu", frame="trunk")
+    text += table("sensor", name="load", type="force_torque", joint="left_knee")
+    text += table("sensor", name="foot", type="contact", frame="left_shank", axes="base")
     if closes:
         text += table(
             "loop", name="rod", type="distance", a="left_shank", b="right_shank", length=0.2

@@ -78,6 +78,7 @@ class Stepped : Mechanism {
       : Mechanism(scene, random, !scene.model().planar_loops),
         parts_(scene.worlds().parts()),
         actuation_(scene.worlds().actuation()),
+        sensors_(scene.worlds().sensor_list()),
         h_(scene.worlds().scheme().step),
         spectral_radius_(scene.worlds().scheme().spectral_radius),
         carried_(parts_.sizes.scheme) {
@@ -96,7 +97,7 @@ class Stepped : Mechanism {
   void compare(const char* name) {
     const auto dv = random_.normals(nv_), dx = random_.normals(parts_.sizes.signals), dm = memory_direction();
     const auto q_bar = random_.normals(nv_), v_bar = random_.normals(nv_), m_bar = memory_direction(),
-               x_bar = random_.normals(parts_.sizes.signals);
+               x_bar = random_.normals(parts_.sizes.signals), y_bar = random_.normals(reading_count());
     Comparison made;
     {
       const auto slopes = [](const double* x, const std::vector<double>& along, auto& w) {
@@ -129,6 +130,7 @@ class Stepped : Mechanism {
       if (simd::none(end.good)) std::exit(5);
       push_configuration(state.q, q_bar, made), push(state.v, v_bar, made), push(state.memory, m_bar, made);
       if (model_.signals != nullptr) push(system.signals.numbers, x_bar, made);
+      if (reading_count() > 0) push_readings(system, state, y_bar, made);
     }
     auto& w = plain_;
     const auto numbers = [](const double* x, int count, auto& to) {
@@ -153,13 +155,15 @@ class Stepped : Mechanism {
     system.spectral_radius = spectral_radius_;
     const auto varied = directions_.varied();
     P *const q = plain(q_bar), *const v = plain(v_bar), *const m = plain(m_bar), *const x = plain(x_bar),
-             *const theta = zeros(10 * model_.bodies), *const sums = zeros(varied.count);
+             *const theta = zeros(10 * model_.bodies), *const sums = zeros(varied.count),
+             *const y = plain(y_bar);
     system.workspace = w;
-    stepping::SchemeStepProduct<P, Scheme> product(system, &varied, carried_, P{h_}, w);
+    stepping::SchemeStepProduct<P, Scheme> product(system, &varied, carried_, P{h_}, w, &sensors_);
     const double t = parts_.t[0];
-    const stepping::StepSegment<P> segment = {simd::everywhere<P>(), P{t}, P{h_}, P{t + h_}, 0, {0}};
+    const auto reads = reading_count() > 0 ? stepping::ReadSignals::all : stepping::ReadSignals::none;
+    const stepping::StepSegment<P> segment = {simd::everywhere<P>(), P{t}, P{h_}, P{t + h_}, 0, {0}, reads};
     if (simd::none(product.make(segment, simd::nowhere<P>(), start, end))) std::exit(7);
-    if (!product.pull({q, v, nullptr, nullptr, nullptr, x, m}, {theta, nullptr, sums, {}})) std::exit(6);
+    if (!product.pull({q, v, nullptr, nullptr, nullptr, x, m, y}, {theta, nullptr, sums, {}})) std::exit(6);
     pull(q, along_, made), pull(v, dv, made), pull(m, dm, made), pull(theta, directions_.theta, made);
     pull(sums, directions_.along, made);
     if (model_.signals != nullptr) pull(x, dx, made);
@@ -175,8 +179,28 @@ class Stepped : Mechanism {
     return d;
   }
 
+  /// Signals at the end.
+  void push_readings(const stepping::System<T>& system,
+                     const stepping::SchemeState<T>& end,
+                     const std::vector<double>& bar,
+                     Comparison& to) const {
+    stepping::System<T> inner = system;
+    auto& w = inner.workspace;
+    T *const numbers = tree::take<T>(w, parts_.sizes.signals), *const readings =
+                                                                   tree::take<T>(w, reading_count());
+    simd::copy_each<T>(system.signals.numbers, parts_.sizes.signals, numbers);
+    const T *const q = end.q, *const v = end.v, *const own = numbers;
+    stepping::measure_smooth_contacts<T>(dual_model_, &sensors_, simd::everywhere<T>(), q, v, numbers, w);
+    inner.loop_q = end.loop_q;
+    inner.dependence = nullptr;
+    const spatial::Force<T>* const unloaded = nullptr;
+    stepping::read_end<T>(inner, constant(parts_.t[0] + h_), q, v, own, unloaded, readings);
+    push(readings, bar, to);
+  }
+
   const stepping::WorldArrays<double>& parts_;
   const stepping::Actuation& actuation_;
+  const contact::SensorList& sensors_;
   const double h_, spectral_radius_;
   const int carried_;
   tree::ContactForces forces_ = {};

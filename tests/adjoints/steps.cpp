@@ -3,6 +3,7 @@
 // kernels, which call functions of numbers by their qualified names
 #include "contact/copy.hpp"
 #include "stepping/convex/product.hpp"
+#include "stepping/convex/touching_points.hpp"
 
 namespace pysim::collision {
 
@@ -58,6 +59,7 @@ class Stepped : Mechanism {
         parts_(scene.worlds().parts()),
         actuation_(scene.worlds().actuation()),
         contacts_(*scene.worlds().model_contacts()),
+        sensors_(scene.worlds().sensor_list()),
         places_(contacts_.memory()),
         plain_contacts_(copied<P>(constants_, plain_)),
         dual_contacts_(copied<T>(directions_, dual_)),
@@ -77,6 +79,7 @@ class Stepped : Mechanism {
     bar.turnings = random_.normals(3 * places_.turning_points);
     bar.coordinates = random_.normals(places_.coordinates);
     bar.signals = random_.normals(parts_.sizes.signals);
+    bar.readings = random_.normals(reading_count());
     push_step(start, bar, made);
     pull_step(start, bar, made);
     note("convex step", made);
@@ -87,6 +90,7 @@ class Stepped : Mechanism {
 
   struct StateDirections {
     std::vector<double> q, v, deflections, turnings, coordinates, signals;
+    std::vector<double> readings;  ///< at the end
   };
 
   template <class To, class Numbers, class W>
@@ -199,6 +203,26 @@ class Stepped : Mechanism {
       const auto own = bar.deflections.begin() + 3 * k;
       push(at.remembered(k), {own, own + 3}, to);
     }
+    if (reading_count() > 0) push_readings(system, at, bar.readings, w, to);
+  }
+
+  /// Signals at the end, from what the contacts report there.
+  void push_readings(const stepping::System<T>& system,
+                     const contact::ContactState<T>& end,
+                     const std::vector<double>& bar,
+                     tree::Workspace<T> w,
+                     Comparison& to) const {
+    T *const numbers = tree::take<T>(w, parts_.sizes.signals), *const readings =
+                                                                   tree::take<T>(w, reading_count());
+    simd::copy_each<T>(system.signals.numbers, parts_.sizes.signals, numbers);
+    stepping::EndReport<T> report(end.live->count, &sensors_, w);
+    stepping::add_touching_points<T>(dual_contacts_, end, report, w);
+    const T *const q = end.q, *const v = end.v, *const own = numbers;
+    const auto* const wrenches = report.act({true, simd::everywhere<T>()}, dual_model_, q, numbers, w);
+    stepping::System<T> inner = system;
+    inner.workspace = w;
+    stepping::read_end<T>(inner, constant(parts_.t[0] + h_), q, v, own, wrenches, readings);
+    push(readings, bar, to);
   }
 
   /// By the adjoint.
@@ -213,18 +237,20 @@ class Stepped : Mechanism {
     system.signals = signals<P>(d, plain_number, w);
     system.workspace = w;
     contact::PairSchedule<P> schedule(plain_contacts_, model_.bodies, w);
-    const stepping::ConvexRun<P> run = {plain_contacts_, passes_, tolerance, schedule, contacts_.work()};
+    stepping::ConvexRun<P> run = {plain_contacts_, passes_, tolerance, schedule, contacts_.work()};
+    run.sensors = &sensors_;
     const auto varied = directions_.varied();
     P *const q = plain(bar.q), *const v = plain(bar.v), *const deflections = plain(bar.deflections),
              *const turnings = plain(bar.turnings), *const coordinates = plain(bar.coordinates),
              *const signals_bar = plain(bar.signals), *const theta = zeros(10 * model_.bodies),
              *const laws = zeros(constraints::law_numbers * plain_contacts_.pairs),
-             *const numbers = zeros(varied.count);
+             *const numbers = zeros(varied.count), *const readings = plain(bar.readings);
     stepping::ConvexStepProduct<P> product(system, run, &varied, P{h_}, w);
     const double t = parts_.t[0];
-    const stepping::StepSegment<P> segment = {simd::everywhere<P>(), P{t}, P{h_}, P{t + h_}, 0, {0}};
+    const auto reads = reading_count() > 0 ? stepping::ReadSignals::all : stepping::ReadSignals::none;
+    const stepping::StepSegment<P> segment = {simd::everywhere<P>(), P{t}, P{h_}, P{t + h_}, 0, {0}, reads};
     if (none(product.make(segment, start, end))) std::exit(7);
-    if (!product.pull({q, v, deflections, turnings, coordinates, signals_bar, nullptr},
+    if (!product.pull({q, v, deflections, turnings, coordinates, signals_bar, nullptr, readings},
                       {theta, laws, numbers, {}}))
       std::exit(6);
     pull(q, d.q, to), pull(v, d.v, to), pull(deflections, d.deflections, to), pull(turnings, d.turnings, to);
@@ -236,6 +262,7 @@ class Stepped : Mechanism {
   const stepping::WorldArrays<double>& parts_;
   const stepping::Actuation& actuation_;
   const engine::ModelContacts& contacts_;
+  const contact::SensorList& sensors_;
   const contact::ContactMemory places_;
   const contact::Contacts<P> plain_contacts_;
   const contact::Contacts<T> dual_contacts_;

@@ -281,34 +281,3 @@ def test_worlds_have_the_same_bits_alone_and_among_others(name: str, tmp_path: P
         assert own.loss[0] == found.loss[k]
         alone.step(steps=20)
         assert np.array_equal(alone.q[0], many.q[k])
-
-
-@pytest.mark.parametrize(
-    ("kind", "keys", "reading"),
-    [
-        ("imu", {"frame": "lower"}, "the acceleration of .* with loops, couplings"),
-        ("force_torque", {"joint": "elbow"}, "the wrench of joint 'elbow' .* with loops"),
-        ("contact", {"frame": "lower"}, "contacts of sensor 'late'"),
-    ],
-)
-def test_a_sampled_block_without_derivatives_is_refused_with_its_name(
-    kind: str, keys: dict[str, Any], reading: str, tmp_path: Path
-) -> None:
-    """Accelerations and wrenches in a mechanism with a coupling, and smooth contacts."""
-    text = table("sensor", name="late", type=kind, period=6e-3, **keys)
-    collision = 'collision = [{ sphere = { radius = 0.05 } }]\n[[joint]]\nname = "elbow"'
-    text += ARM.replace('[[joint]]\nname = "elbow"', collision)
-    text += "[[ground]]\nplane = { normal = [0, 0, 1], offset = -2 }\n"
-    if kind == "contact":
-        scene = scene_by(tmp_path, text, "rk4")
-    else:
-        ratios = {"shoulder": 0.5}
-        scene = scene_of(
-            tmp_path, text + table("coupling", name="gear", joint="elbow", ratios=ratios)
-        )
-
-    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
-        return (q**2).sum((1, 2)), 2 * q, 0 * v
-
-    with pytest.raises(pysim.SimulationError, match=f"block 'late', which reads {reading}"):
-        pysim.gradient(pysim.Worlds(scene, 1), steps=2, loss=loss)

@@ -15,7 +15,15 @@ import pytest
 import pysim
 from pysim.analysis.array_rollout import ArrayRollout
 from pysim.typing import Array
-from tests.analysis.test_gradients import HOPPER, SMOOTH, error, scene_of
+from tests.analysis.test_gradients import (
+    BOX,
+    HOPPER,
+    SMOOTH,
+    Rollout,
+    check_parameters,
+    error,
+    scene_of,
+)
 from tests.analysis.test_late_gradients import (
     HOPPERS,
     ROLLING,
@@ -23,7 +31,7 @@ from tests.analysis.test_late_gradients import (
     moving_arm,
     on_its_foot,
 )
-from tests.analysis.test_scheme_gradients import SCHEMES, scene_of as scene_by
+from tests.analysis.test_scheme_gradients import BALL, SCHEMES, scene_of as scene_by
 from tests.analysis.test_signal_losses import SignalRollout
 from tests.elements.blocks import table
 
@@ -196,3 +204,60 @@ def test_rollouts_of_arrays_take_cotangents_of_what_sensors_measure_back(tmp_pat
     assert found.controls is not None
     assert np.array_equal(own.controls, found.controls)
     assert np.abs(own.v).max() > 1
+
+
+ON_BOX = (
+    table("sensor", name="pad", type="contact", frame="box")
+    + table("sensor", name="top", type="contact", frame="ball", others=["box"], axes="base")
+    + table("sensor", name="shaken", type="imu", frame="box")
+)
+OF_BOX = ("pad.force", "pad.torque", "pad.normal", "top.force", "shaken.acceleration")
+
+
+def on_box(folder: Path, scheme: str, more: str, names: tuple[str, ...]) -> SmoothRollout:
+    """Return a box on a plane, onto which a ball has fallen."""
+    text = BOX.replace("stiffness = 3e4", "stiffness = 3e3") + BALL + ON_BOX + more
+    scene = scene_by(folder, text, scheme, 5e-4)
+    start = pysim.Worlds(scene)
+    start.v[:] = [0.4, -0.2, -1.5, 1.0, -2.0, 0.7, 0.3, 0.1, -2.5, 0.4, -0.6, 0.5]
+    start.step(steps=254)
+    return SmoothRollout(scene, names, start.q.copy(), start.v.copy(), np.zeros((1, 8, 0)))
+
+
+class SmoothRollout(SignalRollout):
+    """Begins at once."""
+
+    def at(self, q: Array, v: Array) -> pysim.Worlds:
+        worlds = pysim.Worlds(self.scene, len(q))
+        worlds.q[:], worlds.v[:] = q, v
+        return worlds
+
+
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4", "generalized_alpha"])
+def test_losses_of_smooth_contacts_have_the_gradient_of_differences(
+    scheme: str, tmp_path: Path
+) -> None:
+    rollout = on_box(tmp_path, scheme, "", OF_BOX)
+    found = rollout.gradient(by=["body.box.mass"])
+    assert np.abs(rollout.reference["pad.normal"]).min() > 1
+    assert np.abs(rollout.reference["top.force"]).max() > 1
+    assert error(by_start(found), rollout.by_start()) < SMOOTH
+    own = [np.atleast_1d(x) for x in rollout.by_parameter("body.box.mass")]
+    assert error(found.parameters["body.box.mass"], own) < SMOOTH
+
+
+@pytest.mark.parametrize("period", [1e-3, 0.7e-3])  # some divide steps of 0.5 ms
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4", "generalized_alpha"])
+def test_feedback_of_smooth_contacts_has_the_gradient_of_differences(
+    scheme: str, period: float, tmp_path: Path
+) -> None:
+    more = table("sensor", name="held", type="contact", frame="box", period=period)
+    more += table(
+        "controller", name="share", type="gain", inputs=["held.force"], gain=[0.02, 0.03, 0.01]
+    )
+    coordinates = ["other.wx", "other.wy", "other.wz"]
+    more += table("actuator", name="turn", type="force", coordinates=coordinates, command="share")
+    held = on_box(tmp_path, scheme, more, OF_BOX)
+    rollout = Rollout(held.scene, held.q, held.v, 12)
+    found = check_parameters(rollout, ["body.box.mass", "controller.share.gain"])
+    assert error(by_start(found), rollout.by_start()) < SMOOTH

@@ -199,11 +199,12 @@ class ConvexStepProduct : public TapedConvexStep<S> {
   void record_end(const StepSegment<S>& segment) {
     if (segment.due == 0 && segment.reads == ReadSignals::none) return;
     const auto is_due = [&](int block) { return on_tape(segment.is_due(block)); };
-    const auto blocks = report_readers<R>(*model_.signals, report_.sensors(), segment.due, is_due);
+    const auto blocks = report_readers<R>(*model_.signals, &report_.sensors(), segment.due, is_due);
     ReportReaders<R> signals;
     if (segment.reads == ReadSignals::all) {
       signals = {model_.signals->readings.after_dynamics, simd::everywhere<R>()};
     }
+    simd::copy_each<S>(static_cast<const S*>(end_->loop_q), model_.loop_nq(), step_rows_.phi);
     if (blocks.some() || signals.some()) {
       evaluate(0);
       report_.take_points(contact_, tape_);
