@@ -20,7 +20,7 @@ from pysim.analysis.signal_rows import SignalRows
 from pysim.errors import SimulationError
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
-from pysim.worlds.argument_checks import checked_real
+from pysim.worlds.argument_checks import checked_real, checked_whole_number, refuse_not_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,20 +53,25 @@ class DifferentiableSteps:
         signals: Sequence[str] = (),
     ) -> None:
         if not isinstance(worlds, Worlds):
-            raise SimulationError("worlds", f"must be pysim.Worlds, got {type(worlds).__name__}")
+            raise SimulationError(
+                "worlds",
+                f"must be pysim.Worlds, got {type(worlds).__name__}; give pysim.Worlds(scene)",
+            )
         self.worlds, self.records = worlds, worlds._records  # noqa: SLF001, the engine's records
         self.scene, self.is_single, self.threads = worlds._scene, worlds._is_single, worlds._threads  # noqa: SLF001
         self.controls = None
         if controls is not None:
             shape = checked_real(controls, "controls").shape
-            count = shape[-2] if len(shape) > 1 else 0
+            count = shape[-2] if len(shape) > 1 else 1
             if steps is not None and steps != count:
-                raise SimulationError("steps", f"is {steps}, but there are controls of {count}")
+                problem = f"is {steps}, but there are controls of {count}"
+                raise SimulationError("steps", f"{problem}; leave it out")
             self.controls = worlds.inputs.of_steps(controls, count)
+            refuse_not_finite(self.controls, "controls", "are", "give finite numbers")
             steps = count
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-            raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")
-        self.steps, self.count = steps, len(worlds)
+        if steps is None:
+            raise SimulationError("steps", "is missing; give the number of steps, or controls")
+        self.steps, self.count = checked_whole_number(steps, "steps", 1), len(worlds)
         #: worlds of a pack, and numbers of cotangents, but those of parameters that are taken later
         self.pack, self.sizes = self._sizes()
         self.signals = SignalRows(worlds, signals)
@@ -126,6 +131,7 @@ class DifferentiableSteps:
         """Return a context after which the worlds are where they were, with their records."""
         self.worlds._accept(None)  # noqa: SLF001, as `step` does
         self.worlds._stop_at_lost(None)  # noqa: SLF001
+        self._check_start()
         start = self.records.engine.save(self.every)
         self.begun = self.begun or start
         reported = self.records.engine.parts["report"].copy()  # contacts are no part of the bytes
@@ -136,8 +142,24 @@ class DifferentiableSteps:
             self.records.engine.see(self.every)
             self.records.engine.parts["report"][:] = reported
 
-    def stride(self, size: int, memory: float) -> int:
-        """Return at every how many steps a record of `size` bytes is kept, with the step's solution."""
+    def _check_start(self) -> None:
+        """Raise SimulationError for a world that is lost, or whose inputs are NaN or infinite."""
+        if (first := self.records.first_lost(None)) is not None:
+            problem = f"world {first} is lost: {self.worlds.reason(first)}"
+            raise SimulationError("gradient", f"{problem}; reset it first")
+        if self.controls is None:
+            held, remedy = self.records.signals[:, self.places], "write finite numbers"
+            refuse_not_finite(held, "inputs", "are", remedy, has_steps=False)
+
+    def stride(self, size: int, memory: object) -> int:
+        """Return at every how many steps a record of `size` bytes is kept, with the step's solution.
+
+        Raises:
+            SimulationError: `memory` is not a number of bytes.
+        """
+        if not (isinstance(memory, (int, float, np.number)) and memory >= 0):
+            problem = f"must be a number of bytes, 0 or more, got {memory!r}"
+            raise SimulationError("memory", f"{problem}; leave it out for {MEMORY}")
         size += 16 * self.count * (self.scene.model.nv + 1)
         return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
 
@@ -167,11 +189,7 @@ class DifferentiableSteps:
     def advance(self, n: int, *, keeps_solution: bool = False) -> None:
         """Make step n, and keep what solved its contacts."""
         self._step(n, keeps_solution=keeps_solution)
-        if self.records.status.any():
-            world = int(np.flatnonzero(self.records.status)[0])
-            raise SimulationError(
-                "gradient", f"world {world} is lost in step {n + 1}; take fewer steps"
-            )
+        self._stop_at_lost(n, self.records.status.astype(bool))
 
     def forward(self, stride: int, rows: int | None = None) -> dict[int, bytes]:
         """Make all steps, and keep the states and signals after the last `rows` of them, or all.
@@ -345,6 +363,8 @@ class DifferentiableSteps:
         good = _engine.step_matrices(self.doubles, self.packed, numbers, to, self.threads)
         self._stop_at_failed(f"step {n + 1}", good)
         used = slice(0, self.count)
+        is_finite = np.isfinite(q[used]).all(axis=1) & np.isfinite(v[used]).all(axis=1)
+        self._stop_at_lost(n, np.logical_not(is_finite))
         return q[used], v[used], matrices[used], np.flatnonzero(touching[used].any(axis=0))
 
     def _pull(
@@ -372,6 +392,14 @@ class DifferentiableSteps:
         )
         self._stop_at_failed(what, good)
         return end_q, end_v
+
+    @staticmethod
+    def _stop_at_lost(n: int, lost: NDArray[np.bool_]) -> None:
+        if lost.any():
+            problem = f"world {lost.argmax()} is lost in step {n + 1}"
+            fewer = "take fewer steps, or " * (n > 0)
+            remedy = f"{fewer}start it from another state, or with smaller inputs"
+            raise SimulationError("gradient", f"{problem}; {remedy}")
 
     def _stop_at_failed(self, what: str, good: Array) -> None:
         if (good == 1).all():

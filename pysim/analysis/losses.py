@@ -11,7 +11,7 @@ import numpy as np
 from pysim.analysis.motion_cotangents import along_motions
 from pysim.errors import SimulationError
 from pysim.typing import Array
-from pysim.worlds.argument_checks import checked_real
+from pysim.worlds.argument_checks import checked_real, refuse_not_finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pysim.analysis.differentiable_steps import Bars, DifferentiableSteps
 
 Loss: TypeAlias = Callable[..., tuple[Any, ...]]  # of (q, v), or of (q, v, signals by name)
+
+_FINITE = "let the loss be finite there, or take fewer steps"
 
 
 def last_values(run: DifferentiableSteps) -> tuple[Array, Bars]:
@@ -28,7 +30,7 @@ def last_values(run: DifferentiableSteps) -> tuple[Array, Bars]:
         SimulationError: a value is NaN or infinite.
     """
     value = run.signal_rows[:, 0, 0]
-    _check_finite(value, "its last values")
+    refuse_not_finite(value, "loss", "its last value is", _FINITE)
     bars = np.zeros((run.count, 1, run.scene.model.nv))
     return value, (bars, bars, np.ones((run.count, 1, 1)))
 
@@ -59,7 +61,8 @@ def losses(run: DifferentiableSteps, loss: Loss) -> tuple[Array, Bars]:
     if isinstance(by_name, Mapping):
         by_name = {key: checked_real(x, f"loss: by {key!r}") for key, x in by_name.items()}
     by_rows = run.signals.side_by_side(by_name, rows.shape[:-1])
-    _check_finite(by_rows[None] if run.is_single else by_rows, "derivatives by signals")
+    every = by_rows[None] if run.is_single else by_rows
+    refuse_not_finite(every, "loss", "derivatives by signals are", _FINITE)
     del v  # which `along_motions` needs room for
     if run.is_single:
         value, q, by_q, by_v, by_rows = (x[None] for x in (value, q, by_q, by_v, by_rows))
@@ -93,16 +96,6 @@ def _checked(
         number = "world" if name == "losses" else "number of every step"
         problem = f"{name} must have shape {shape}, got {values.shape}"
         raise SimulationError("loss", f"{problem}; return one for every {number}")
-    _check_finite(values[None] if run.is_single else values, name)
+    every = values[None] if run.is_single else values
+    refuse_not_finite(every, "loss", f"{name} are", _FINITE)
     return values
-
-
-def _check_finite(values: Array, name: str) -> None:
-    """Raise SimulationError for NaN or infinite values (n, …), with the world and the step of the first."""
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    world, *of_world = np.argwhere(bad)[0].tolist()
-    step = f" after step {of_world[0] + 1}" if of_world else ""
-    problem = f"{name} are NaN or infinite in world {world}{step}"
-    raise SimulationError("loss", f"{problem}; let the loss be finite there, or take fewer steps")

@@ -22,7 +22,7 @@ from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.typing import Array
-from pysim.worlds.argument_checks import checked_real
+from pysim.worlds.argument_checks import checked_real, refuse_not_finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -164,8 +164,11 @@ def _checked(run: DifferentiableSteps, controls: ArrayLike) -> Array:
     values = checked_real(controls, "controls")
     shape = (len(run.places),) if run.is_single else (run.count, len(run.places))
     if values.shape != shape:
-        raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
-    return values.reshape(run.count, -1)
+        problem = f"must have shape {shape}, got {values.shape}"
+        raise SimulationError("controls", f"{problem}; give one for every input")
+    values = values.reshape(run.count, -1)
+    refuse_not_finite(values, "controls", "are", "give finite numbers", has_steps=False)
+    return values
 
 
 def _input_names(worlds: Worlds) -> list[str]:

@@ -88,6 +88,26 @@ def checked_real(given: ArrayLike, name: str) -> Array:
     return values.astype(float, copy=False)
 
 
+def refuse_not_finite(
+    values: Array, where: str, what: str, remedy: str, *, has_steps: bool = True
+) -> None:
+    """Raise SimulationError for values (n, …) that are NaN or infinite, with the first world.
+
+    Args:
+        values: of worlds, (n, steps, …) if they have steps.
+        where: place of the error.
+        what: beginning of the problem, such as "are".
+        remedy: end of the error.
+        has_steps: whether the first step is named, too.
+    """
+    bad = np.argwhere(~np.isfinite(values))
+    if not len(bad):
+        return
+    world, *of_world = bad[0].tolist()
+    step = f", step {of_world[0] + 1}" if has_steps and of_world else ""
+    raise SimulationError(where, f"{what} NaN or infinite in world {world}{step}; {remedy}")
+
+
 def assign(rows: NDArray[Any], given: ArrayLike, name: str) -> None:
     """Write real numbers to live rows; SimulationError if they do not fit."""
     values = checked_real(given, name)

@@ -90,7 +90,7 @@ LOSSES = [
     ),
     (
         lambda q, v: (q[:, 0, 0], q, first_nan(v)),
-        "by v are NaN or infinite in world 1 after step 2",
+        "by v are NaN or infinite in world 1, step 2",
     ),
 ]
 
@@ -107,7 +107,7 @@ def test_a_loss_that_returns_something_else_is_named(scene, loss, problem):
         ("text", "loss: by 'place.length': must be real numbers"),
         (
             np.full((2, 3), np.nan),
-            "derivatives by signals are NaN or infinite in world 0 after step 1",
+            "derivatives by signals are NaN or infinite in world 0, step 1",
         ),
     ],
 )
@@ -129,3 +129,87 @@ def test_an_error_of_the_loss_itself_is_raised_as_it_is(scene):
         pysim.gradient(worlds, steps=3, loss=broken)
     np.testing.assert_array_equal(worlds.t, 0.0)
     np.testing.assert_array_equal(worlds.v, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({}, "steps: is missing; give the number of steps, or controls"),
+        ({"steps": 0}, "steps: must be from 1 to 2147483647, got 0"),
+        ({"steps": 2.0}, r"steps: must be a whole number, got 2\.0"),
+        ({"steps": True}, "steps: must be a whole number, got True"),
+        (
+            {"steps": 3, "memory": "1 GB"},
+            "memory: must be a number of bytes, 0 or more, got '1 GB'; ",
+        ),
+        ({"steps": 3, "memory": np.nan}, "memory: must be a number of bytes, 0 or more, got nan; "),
+        (
+            {"steps": 4, "controls": np.zeros((2, 3, 1))},
+            "steps: is 4, but there are controls of 3; ",
+        ),
+        ({"controls": np.zeros(3)}, r"controls: must have shape \(2, 1, 1\), got \(3,\)"),
+        ({"controls": np.full((2, 3, 1), np.inf)}, "are NaN or infinite in world 0, step 1; give"),
+    ],
+)
+def test_steps_and_controls_that_cannot_be_taken_are_named(scene, arguments, problem):
+    with pytest.raises(pysim.SimulationError, match=problem):
+        pysim.gradient(pysim.Worlds(scene, 2), loss=last, **arguments)
+
+
+def test_numbers_of_steps_of_numpy_are_taken(scene):
+    worlds = pysim.Worlds(scene, 2)
+    found = pysim.gradient(worlds, steps=np.int64(3), loss=last)
+    np.testing.assert_array_equal(found.loss, pysim.gradient(worlds, steps=3, loss=last).loss)
+
+
+@pytest.mark.parametrize("name", ["q", "v", "inputs"])
+@pytest.mark.parametrize(
+    "function",
+    [lambda worlds: pysim.gradient(worlds, steps=2, loss=last), pysim.step_derivatives],
+    ids=["gradient", "step_derivatives"],
+)
+def test_a_start_that_is_not_finite_is_named_with_its_world(scene, name, function):
+    worlds = pysim.Worlds(scene, 2)
+    (worlds.inputs.all if name == "inputs" else getattr(worlds, name))[1] = np.nan
+    problem = "inputs: are NaN or infinite in world 1; write finite numbers"
+    if name != "inputs":
+        problem = "gradient: world 1 is lost: .* nan.*; reset it first"
+    with pytest.raises(pysim.SimulationError, match=problem):
+        function(worlds)
+
+
+@pytest.mark.parametrize(
+    ("controls", "problem"),
+    [
+        (
+            np.zeros((2, 2)),
+            r"controls: must have shape \(2, 1\), got \(2, 2\); give one for every input",
+        ),
+        ([[0.0], [np.nan]], "controls: are NaN or infinite in world 1; give finite numbers"),
+    ],
+)
+def test_inputs_of_matrices_that_cannot_be_taken_are_named(scene, controls, problem):
+    with pytest.raises(pysim.SimulationError, match=problem):
+        pysim.step_derivatives(pysim.Worlds(scene, 2), controls)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda worlds: pysim.gradient(worlds, np.full((2, 3, 1), [[[0.0]], [[1e308]]]), loss=last),
+        lambda worlds: pysim.step_derivatives(worlds, [[0.0], [1e308]]),
+    ],
+    ids=["gradient", "step_derivatives"],
+)
+def test_a_world_that_overflows_is_named_with_its_step(scene, function):
+    worlds = pysim.Worlds(scene, 2)
+    worlds.v[1] = 1.797e308
+    problem = "world 1 is lost in step 1; start it from another state, or with smaller inputs"
+    with pytest.raises(pysim.SimulationError, match=problem):
+        function(worlds)
+
+
+def test_only_worlds_have_derivatives(scene):
+    for function in (lambda x: pysim.gradient(x, steps=1, loss=last), pysim.step_derivatives):
+        with pytest.raises(pysim.SimulationError, match=r"got Scene; give pysim\.Worlds\(scene\)"):
+            function(scene)
