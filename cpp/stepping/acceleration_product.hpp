@@ -36,19 +36,19 @@ struct AccelerationCotangents {
 };
 
 /// What evaluations of a step share: how rows depend on others, and φ, which follows.
-template <class S, bool n>
+template <class S, bool differs>
 struct StepRows {
-  constraints::RowProduct<S, n>& product;
+  constraints::RowProduct<S, differs>& product;
   constraints::Dependence<S>* dependence;  ///< null to detect it
   S* phi;                                  ///< of the last evaluation
 };
 
 /// One evaluation, whose numbers stay in memory.
-template <class S, bool n>
+template <class S, bool differs>
 class TapedAcceleration {
  public:
-  using R = simd::Reverse<S, n>;
-  using Rows = StepRows<S, n>;
+  using R = simd::Reverse<S, differs>;
+  using Rows = StepRows<S, differs>;
 
   /// Memory is reserved for A if the step may be `implicit`.
   TapedAcceleration(const ModelOf<S>& model, const Rows& rows, bool implicit, Workspace<S>& w)
@@ -302,7 +302,7 @@ class TapedAcceleration {
   /// Adds what constraint rows give; f = −E μ.
   void add_rows(const S* f,
                 const S* kappa,
-                const typename MechanismAdjoint<S, n>::Cotangents& bar,
+                const typename MechanismAdjoint<S, differs>::Cotangents& bar,
                 Workspace<S> w) {
     S* const mu = take<S>(w, model_.nv);
     for (int i = 0; i < model_.nv; ++i) mu[i] = -f[i];
@@ -314,7 +314,7 @@ class TapedAcceleration {
   const ModelOf<S>& model_;
   const Rows& rows_;
   dynamics::TreeProduct<S> tree_;
-  MechanismAdjoint<S, n> adjoint_;
+  MechanismAdjoint<S, differs> adjoint_;
   R *const q_, *const v_, *const rate_;  ///< of the tree
   R *const inverse_, *const residual_, *const result_,
                                            *const lambda_,
@@ -325,12 +325,12 @@ class TapedAcceleration {
 };
 
 /// Accelerations of one step, in their order.
-template <class S, bool n>
-class TapedAccelerations<simd::Reverse<S, n>> {
+template <class S, bool differs>
+class TapedAccelerations<simd::Reverse<S, differs>> {
  public:
-  using R = simd::Reverse<S, n>;
+  using R = simd::Reverse<S, differs>;
   static constexpr int most = 8;  ///< of a step, and of the blocks and signals at its end
-  using Rows = StepRows<S, n>;
+  using Rows = StepRows<S, differs>;
 
   /// What an implicit step has found.
   struct Choices {
@@ -419,7 +419,7 @@ class TapedAccelerations<simd::Reverse<S, n>> {
  private:
   simd::Tape<S>& tape_;
   const Rows& rows_;
-  TapedAcceleration<S, n> evaluation_[most];
+  TapedAcceleration<S, differs> evaluation_[most];
   R* const theta_;
   Choices choices_;
   int count_ = 0;

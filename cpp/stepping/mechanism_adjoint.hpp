@@ -20,10 +20,11 @@
 
 namespace pysim::stepping {
 
-template <class S, bool n>
+/// `differs`: worlds differ in numbers of the model, to which the rows have derivatives, too.
+template <class S, bool differs>
 class MechanismAdjoint {
  public:
-  using Rows = constraints::RowProduct<S, n>;
+  using Rows = constraints::RowProduct<S, differs>;
 
   /// Memory is reserved for A and B if the step may be `implicit`.
   MechanismAdjoint(const ModelOf<S>& model, bool implicit, Workspace<S>& w)

@@ -161,9 +161,10 @@ class RattleProduct {
     add_to_users(of_tree, q_bar, w);
   }
 
+  /// Adds cotangents of the tree's coordinates to those of the user's.
   void add_to_users(const S* of_tree, S* q_bar, Workspace<S> w) const {
-    const S* const own = tree::reduced_forces(model_, of_tree, w);
-    for (int i = 0; i < model_.reduced_nv; ++i) q_bar[i] += own[i];
+    const S* const users = tree::reduced_forces(model_, of_tree, w);
+    for (int i = 0; i < model_.reduced_nv; ++i) q_bar[i] += users[i];
   }
 
   const ModelOf<S>& model_;
