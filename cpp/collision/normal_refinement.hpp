@@ -152,18 +152,20 @@ class NormalRefinement {
 };
 
 /// Refines a normal of cores of some `size` [m], and the points: it is that of a face if it is nearly so and
-/// their overlap along the face is no larger.
+/// their overlap along the face is no larger. The cosine of the angle by which it turns is 1 − `most` or
+/// more.
 template <class S>
 void refine(const PlacedShape<S>& A,
             const PlacedShape<S>& B,
             const Witness<S>& witness,
             simd::Mask<S> wanted,
             S size,
-            Distance<S>& nearest) {
+            Distance<S>& nearest,
+            typename S::Real most = 1e-6) {
   using Real = typename S::Real;
   constexpr int steps = 4;
   const S least = fnma(all<S>(sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6)), size, core_gap(A, B, nearest.n));
-  const S near = all<S>(Real(1 - 1e-6)), same = all<S>(sizeof(Real) == 8 ? Real(1e-28) : Real(1e-12));
+  const S near = all<S>(1 - most), same = all<S>(sizeof(Real) == 8 ? Real(1e-28) : Real(1e-12));
   Vec3<S> n = nearest.n;
   auto on_face = simd::nowhere<S>();
   const auto offer_face = [&](const Vec3<S>& face) {

@@ -11,6 +11,9 @@
 // table), or deeper inside an axis of a shape, or what is across two of them, it is the first n of a second
 // search. Deep inside, the overlap may still be that of another normal.
 //
+// Where the origin is inside C and near one of its edges, −h has a saddle, at which mixing ends as well; the
+// best n on the way there is not a normal. From that n, −h is ascended without mixing.
+//
 // All worlds of a pack go through the same rounds; one that is done keeps what it has.
 #pragma once
 
@@ -89,9 +92,10 @@ Vec3<S> overlap_normal(const PlacedShape<S>& A,
 template <class S>
 class NormalIteration {
  public:
+  using Real = typename S::Real;
+
   /// The next vector, after the map has taken n to `value`.
   Vec3<S> next(const Vec3<S>& n, const Vec3<S>& value) {
-    using Real = typename S::Real;
     const S o = all<S>(0), e = all<S>(1);
     const S small = all<S>(sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4));
     const Vec3<S> residual = value - n;
@@ -118,9 +122,29 @@ class NormalIteration {
     return (e / sqrt(dot(mixed, mixed))) * mixed;
   }
 
+  /// The next vector by the secant of the last two residuals, on the line through both values; where
+  /// residuals grow along it, as they do away from a saddle, twice as far every time.
+  Vec3<S> next_by_secant(const Vec3<S>& n, const Vec3<S>& value) {
+    const S o = all<S>(0), e = all<S>(1), most = all<S>(Real(0.5));
+    const Vec3<S> residual = value - n, d = residual - residual_[0], step = value - value_[0];
+    const S square = dot(step, step), dd = dot(d, d);
+    const auto second = count_ > 0 ? simd::everywhere<S>() : simd::nowhere<S>();
+    const auto moves = second & (square > o) & (dd > o), grows = moves & (dot(d, step - d) > o);
+    stretch_ = simd::select(grows, stretch_ + stretch_, e);
+    const S secant = -dot(residual, d) / simd::select(moves, dd, e);
+    const S farthest = most / sqrt(simd::select(moves, square, e));
+    const S stretch = clamp(simd::select(grows, stretch_, secant), farthest);
+    const Vec3<S> next = select(moves, fma(stretch, step, value), value);
+    residual_[0] = residual;
+    value_[0] = value;
+    count_ = 1;
+    return (e / sqrt(dot(next, next))) * next;
+  }
+
  private:
   int count_ = 0;
   Vec3<S> residual_[2] = {}, value_[2] = {};
+  S stretch_ = all<S>(1);
 };
 
 /// Nearest points of the cores of two shapes, or the direction in which they overlap least.
@@ -157,6 +181,8 @@ class CoreDistance {
     search_.keep(refinable_, witness_);
     if (any(!apart)) search_normals(!apart, usable);
     if (any(refinable_)) refine(A_, B_, witness_, refinable_, size_, nearest_);
+    const auto lost = refinable_ & (nearest_.d < all<S>(0)) & !is_normal();
+    if (any(lost)) ascend(lost);
     return nearest_;
   }
 
@@ -193,10 +219,42 @@ class CoreDistance {
     if (any(again)) improve(again, n);
   }
 
+  /// Whether the points are opposite to each other along n.
+  simd::Mask<S> is_normal() const {
+    const Vec3<S> w = nearest_.p_B - nearest_.p_A, across = fnma(dot(nearest_.n, w), nearest_.n, w);
+    const S of_overlap = all<S>(Real(sizeof(Real) == 8 ? 1e-6 : 1e-2)),
+            of_size = all<S>(Real(sizeof(Real) == 8 ? 1e-11 : 1e-6));
+    const S most = fma(of_overlap, abs(nearest_.d), of_size * size_);
+    return dot(across, across) <= most * most;
+  }
+
+  /// Ascends −h from a direction that is not a normal, without mixing, by a margin of about the overlap: n
+  /// turns faster than by a large one. A round that moves B by s and takes n to n′ never takes −h down:
+  ///
+  ///     −h(n′) ≥ −h(n) + s (1 − n·n′)
+  void ascend(simd::Mask<S> wanted) {
+    constexpr int most_tries = 4;
+    const S rounding = all<S>(Real(sizeof(Real) == 8 ? 1e-13 : 1e-6)) * size_;
+    const Distance<S> before = nearest_;
+    margin_ = max(-before.d, all<S>(Real(sizeof(Real) == 8 ? 1e-4 : 1e-3)) * size_);
+    auto active = wanted;
+    for (int k = 0; k < most_tries && any(active); ++k) {
+      improve(active, nearest_.n, true);
+      refine(A_, B_, witness_, active, size_, nearest_, Real(1e-2));
+      active &= !is_normal();
+    }
+    const auto worse = wanted & !(nearest_.d >= before.d - rounding);
+    nearest_.n = select(worse, before.n, nearest_.n);
+    nearest_.d = simd::select(worse, before.d, nearest_.d);
+    nearest_.p_A = select(worse, before.p_A, nearest_.p_A);
+    nearest_.p_B = select(worse, before.p_B, nearest_.p_B);
+  }
+
   /// Moves B along n until the cores are apart by the margin, and takes the normal of the moved cores for n
-  /// until it stays.
-  void improve(simd::Mask<S> active, Vec3<S> n) {
-    constexpr int mixed_rounds = 8, most_rounds = 24;
+  /// until it stays: the best one of all rounds, or the last one if it ascends.
+  void improve(simd::Mask<S> active, Vec3<S> n, bool ascends = false) {
+    constexpr int mixed_rounds = 8;
+    const int most_rounds = ascends ? 6 : 24;
     const S e = all<S>(1), still = all<S>(sizeof(Real) == 8 ? Real(1e-12) : Real(1e-8));
     S accuracy = all<S>(is_curved_ ? coarse<Real> : fine<Real>);
     NormalIteration<S> iteration;
@@ -209,7 +267,7 @@ class CoreDistance {
       const S length = sqrt(simd::select(valid, square, e));
       const Vec3<S> value = select(valid, (-e / length) * search_.v, n), turn = value - n;
       const S gap = core_gap(A_, B_, value);
-      const auto better = valid & (gap > nearest_.d);
+      const auto better = ascends ? valid : valid & (gap > nearest_.d);
       nearest_.n = select(better, value, nearest_.n);
       nearest_.d = simd::select(better, gap, nearest_.d);
       nearest_.p_A = select(better, search_.point_a(), nearest_.p_A);
@@ -219,7 +277,9 @@ class CoreDistance {
       active = valid & (dot(turn, turn) > still);
       if (none(active)) return;
       accuracy = max(min(all<S>(Real(1e-6)) * dot(turn, turn), accuracy), all<S>(fine<Real>));
-      n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
+      n = ascends                ? iteration.next_by_secant(n, value)
+          : round < mixed_rounds ? iteration.next(n, value)
+                                 : value;  // which converges across corners, too
     }
   }
 
