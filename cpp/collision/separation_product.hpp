@@ -40,14 +40,24 @@ Distance<R> between_surfaces(Distance<R> found, R r_A, R r_B) {
   return found;
 }
 
+/// Whether a unit normal is that of a flat face of a shape, which is nearest to directions nearby, too.
+template <class S>
+simd::Mask<S> is_on_face(const PlacedShape<S>& placed, const Vec3<S>& n) {
+  using Real = typename S::Real;
+  const Vec3<S> off = face_normal(placed, fma(all<S>(Real(1e-5)), tangent(n), n)) - n;
+  return dot(off, off) < all<S>(sizeof(Real) == 8 ? Real(1e-24) : Real(1e-12));
+}
+
 /// Support points move with their shapes. The two cores are searched once more, moved apart along the normal,
-/// for the points that it rests on.
+/// for the points that it rests on. A face that has the normal carries it along; of what is not a normal,
+/// only the points move.
 template <class S>
 Distance<simd::Reverse<S>> convex_distance(const PlacedShape<simd::Reverse<S>>& A,
                                            const PlacedShape<simd::Reverse<S>>& B,
                                            simd::Reverse<S> reach) {
   using R = simd::Reverse<S>;
   using Real = typename S::Real;
+  constexpr int steps = 4;
   const PlacedShape<S> a = value_of(A), b = value_of(B);
   const S r_a = core_radius(a), r_b = core_radius(b), inf = all<S>(simd::infinity);
   const Distance<S> D = convex_distance(a, b, reach.value);
@@ -63,17 +73,27 @@ Distance<simd::Reverse<S>> convex_distance(const PlacedShape<simd::Reverse<S>>& 
   const auto carried = [](const PlacedShape<R>& own, const PlacedShape<S>& placed, const Vec3<S>& p) {
     return own.X * on_tape(transpose_times(placed.X.R, p - placed.X.p));
   };
+  const auto turned = [](const PlacedShape<R>& own, const PlacedShape<S>& placed, const Vec3<S>& n) {
+    return own.X.R * on_tape(transpose_times(placed.X.R, n));
+  };
   Witness<R> witness;
   for (int k = 0; k < 3; ++k) {
     witness.a[k] = carried(A, a, at.a[k]);
     witness.b[k] = carried(B, b, at.b[k]);
     witness.weight[k] = R(at.weight[k]);
   }
-  Distance<R> found = {R(D.d + r_a + r_b),
-                       on_tape(D.n),
-                       carried(A, a, fnma(r_a, D.n, D.p_A)),
-                       carried(B, b, fma(r_b, D.n, D.p_B))};
-  refine(A, B, witness, simd::everywhere<R>(), R(size), found);
+  const auto on_a = is_on_face(a, D.n), on_b = is_on_face(b, -D.n) & !on_a;
+  const auto mask = [](simd::Mask<S> m) { return simd::Mask<R>{m.lanes}; };
+  const Vec3<R> n =
+      select(mask(on_a), turned(A, a, D.n), select(mask(on_b), turned(B, b, D.n), on_tape(D.n)));
+  NormalRefinement<R> refined(A, B, witness, R(size), n);
+  refined.run(steps, mask(!(on_a | on_b)));
+  const auto near = mask(dot(value_of(refined.n), D.n) > all<S>(Real(1 - 1e-6)));
+  Distance<R> found = {R(),
+                       select(near, refined.n, n),
+                       select(near, refined.a, carried(A, a, fnma(r_a, D.n, D.p_A))),
+                       select(near, refined.b, carried(B, b, fma(r_b, D.n, D.p_B)))};
+  found.d = dot(found.n, found.p_B - found.p_A);
   return between_surfaces(found, R(r_a), R(r_b));
 }
 
