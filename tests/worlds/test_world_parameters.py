@@ -526,7 +526,7 @@ def test_a_field_that_python_computes_with_is_that_of_a_scene_compiled_for_its_w
     ("path", "problem"),
     [
         ("actuator.motor.initial_activation", "is the start of a state or an input"),
-        ("controller.pilot.spins", "changes what worlds share"),
+        ("controller.pilot.spins", "changes? what worlds share"),
     ],
 )
 def test_fields_that_change_the_structure_or_a_start_are_rejected(
