@@ -15,6 +15,8 @@ import pytest
 import pysim
 from pysim.typing import Array
 from tests.analysis.test_gradients import RUN, WEIGHTS, Rollout, error
+from tests.contact.near_poses import overlapping_poses, quaternion, shape_of
+from tests.contact.scenes import free
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 ROOT = Path(__file__).parents[2]
@@ -149,6 +151,34 @@ def test_two_bodies_that_hit_each_other_have_the_gradient_of_differences(
     shapes: list[str], tmp_path: Path
 ) -> None:
     assert largest_error(tmp_path, shapes, "") < EXACT
+
+
+@pytest.mark.parametrize("kinds", [("box", "cylinder"), ("cylinder", "cone"), ("box", "cone")])
+def test_rims_that_overlap_corners_and_rims_have_the_gradient_of_differences(
+    kinds: tuple[str, str], tmp_path: Path
+) -> None:
+    """One step from overlaps of up to 3 mm in random poses, where no feature changes within the oracle's points."""
+    rng = np.random.default_rng(17)
+    (first, a), (second, b) = (shape_of(kind, tmp_path) for kind in kinds)
+    bodies = free("a", first, 1.0, "{ xyz = [0, 0, 0] }") + free(
+        "b", second, 0.6, "{ xyz = [0, 0, 1] }"
+    )
+    path = tmp_path / "scene.toml"
+    path.write_text(MATERIAL + bodies + RUN.format(passes=1), "utf-8")
+    scene = pysim.load_scene(path)
+    X_A, X_B = overlapping_poses(rng, [a, b], 24)
+    errors = []
+    for k in range(len(X_A)):
+        q = np.concatenate([
+            x for X in (X_A[k], X_B[k]) for x in (X[:3, 3], quaternion(X[None, :3, :3])[0])
+        ])  # fmt: skip
+        rollout = Rollout(scene, q, rng.normal(0, 0.1, 12), 1)
+        gradient = rollout.gradient()
+        by_start = np.concatenate([gradient.q[0], gradient.v[0]])
+        if touches(rollout):
+            errors.append(error(by_start, rollout.by_start()))
+    assert len(errors) > 16
+    assert np.max(errors) < EXACT
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))

@@ -126,6 +126,19 @@ def near_poses(
     return X_A[good], X_B[good]
 
 
+def overlapping_poses(
+    rng: np.random.Generator, shapes: list[Shape], number: int
+) -> tuple[Array, Array]:
+    """Return poses (n, 4, 4) of two shapes that overlap by up to 3 mm, with their centres apart."""
+    X_A, X_B = np.tile(np.eye(4), (2, number, 1, 1))
+    for k in range(number):
+        X_A[k, :3, :3], X_B[k, :3, :3] = any_rotation(rng), any_rotation(rng)
+        X_B[k, :3, 3] = 0.3 * any_rotation(rng)[0] + rng.uniform(-0.05, 0.05, 3)
+    found = distances(shapes[0], X_A, shapes[1], X_B)
+    X_B[:, :3, 3] -= (found.distance + rng.uniform(0, 3e-3, number))[:, None] * found.normal
+    return X_A, X_B
+
+
 def quaternion(R: Array) -> Array:
     """Unit quaternions (n, 4) of rotations (n, 3, 3)."""
     from scipy.spatial.transform import Rotation

@@ -17,7 +17,7 @@ from pysim.contact import distances
 from pysim.meshes import read_mesh
 from pysim.shapes import Shape
 from pysim.typing import Array
-from tests.contact.near_poses import KINDS, any_rotation, near_poses, shape_of
+from tests.contact.near_poses import KINDS, near_poses, overlapping_poses, shape_of
 
 CLOSED_FORM = {
     *combinations_with_replacement(("sphere", "capsule", "box"), 2),
@@ -122,17 +122,6 @@ class Overlap:
         )
 
 
-def deep_poses(rng: np.random.Generator, shapes: list[Shape], number: int) -> tuple[Array, Array]:
-    """Return poses (n, 4, 4) of two shapes that overlap by up to 3 mm, with their centres apart."""
-    X_A, X_B = np.tile(np.eye(4), (2, number, 1, 1))
-    for k in range(number):
-        X_A[k, :3, :3], X_B[k, :3, :3] = any_rotation(rng), any_rotation(rng)
-        X_B[k, :3, 3] = 0.3 * any_rotation(rng)[0] + rng.uniform(-0.05, 0.05, 3)
-    found = distances(shapes[0], X_A, shapes[1], X_B)
-    X_B[:, :3, 3] -= (found.distance + rng.uniform(0, 3e-3, number))[:, None] * found.normal
-    return X_A, X_B
-
-
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_no_normal_nearby_has_less_overlap(kinds: tuple[str, str], tmp_path: Path) -> None:
     """To 5e-8 m, for shapes of 0.1 m that overlap by 1e-7 to 3e-3 m: rims lean by 1e-6 before their points move.
@@ -142,7 +131,7 @@ def test_no_normal_nearby_has_less_overlap(kinds: tuple[str, str], tmp_path: Pat
     rng = np.random.default_rng(31)
     shapes = [shape_of(kind, tmp_path)[1] for kind in kinds]
     solids = (Solid(shapes[0]), Solid(shapes[1]))
-    near, deep = near_poses(rng, *kinds, 90, tmp_path), deep_poses(rng, shapes, 60)
+    near, deep = near_poses(rng, *kinds, 90, tmp_path), overlapping_poses(rng, shapes, 60)
     X_A, X_B = (np.concatenate(pair) for pair in zip(near, deep, strict=True))
     assert len(X_A) > 100
     found = distances(shapes[0], X_A, shapes[1], X_B)
