@@ -10,6 +10,7 @@ from pysim._engine import SignalSource
 from pysim.errors import SimulationError
 from pysim.mechanism.model_numbers import Table
 from pysim.typing import Array
+from pysim.worlds.argument_checks import checked_names
 from pysim.worlds.parameters.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Parameters:
     """
 
     def __init__(self, worlds: Worlds, by: Sequence[str], *, reads_signals: bool = False) -> None:
-        paths = ParameterPaths(worlds._scene)  # noqa: SLF001
+        paths, by = ParameterPaths(worlds._scene), checked_names(by, "by")  # noqa: SLF001
         self._chosen = {path: paths.find(path) for path in by}
         if by and worlds._records.scenes is not None:  # noqa: SLF001
             problem = "worlds of a list of scenes have no derivatives by numbers"

@@ -213,3 +213,16 @@ def test_only_worlds_have_derivatives(scene):
     for function in (lambda x: pysim.gradient(x, steps=1, loss=last), pysim.step_derivatives):
         with pytest.raises(pysim.SimulationError, match=r"got Scene; give pysim\.Worlds\(scene\)"):
             function(scene)
+
+
+@pytest.mark.parametrize(
+    ("by", "problem"),
+    [
+        ("gravity", r"by: must be a list of names, got a text; give \['gravity'\]"),
+        (None, "by: must be a list of names, got NoneType; leave it out for none"),
+        ([3], r"by\[0\]: must be a name, got int; give a str"),
+    ],
+)
+def test_parameters_that_are_no_list_of_paths_are_named(scene, by, problem):
+    with pytest.raises(pysim.SimulationError, match=problem):
+        pysim.gradient(pysim.Worlds(scene, 2), steps=1, loss=last, by=by)
