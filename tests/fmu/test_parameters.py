@@ -109,7 +109,11 @@ def test_values_beyond_bounds_are_errors_with_their_names(
 @pytest.mark.parametrize(
     ("name", "path", "problem"),
     [
-        ("quadrotor", "controller.pilot.spins", "(changes what worlds share|is needed while the scene is compiled).*; leave it out"),
+        (
+            "quadrotor",
+            "controller.pilot.spins",
+            "(what worlds share|while the scene is compiled).*; leave it out",
+        ),
         ("cantilever", "gravity", "may move the start, which is an equilibrium"),
         ("double_pendulum", "body.*.mas", "matches none of"),
         ("double_pendulum", "body.upper.mas", "'mas' is not a number in which worlds can differ"),
