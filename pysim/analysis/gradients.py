@@ -44,7 +44,7 @@ class Gradient:
     controls: Array | None  #: (n, steps, inputs) by the controls; None without any
     inputs: Array  #: (n, inputs) by inputs that are held during all steps; zero under controls
     parameters: dict[str, Any]  #: (n,) or (n, size) by the numbers of `by`
-    #: (n,) how often a step is within rounding of a switch, by its kind and by the links or the coordinate, if it is
+    #: (n,) how often a step of `convex` is within rounding of a switch, by its kind and by the links or the coordinate
     switches: dict[tuple[str, str], Any]
 
 
@@ -61,7 +61,8 @@ def gradient(
     """Return losses of the next steps of worlds and their derivatives; the worlds stay where they are.
 
     A step has two sides where a point begins to touch or to slide, or where a motor reaches its bound; the derivative
-    is that of the side that the step took. `Gradient.switches` counts the steps that are within 1e-9 of such a switch.
+    is that of the side that the step took. `Gradient.switches` counts the steps of `convex` that are within 1e-9 of
+    such a switch.
 
     Args:
         worlds: with steps of fixed size by `convex`, `semi_implicit`, `rk2`, `rk4`, `implicit_midpoint` or
