@@ -91,8 +91,8 @@ S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<
   return dot(n_A, X_AS * lowest[point]) - all<S>(pair.offset);
 }
 
-/// visit(i, point, exists) for the points of pair k whose shapes are nearer than `reach`; false if they are
-/// apart in every world. A point pushes where it exists and its penetration is positive.
+/// visit(from, point) for the points of pair k whose shapes are nearer than `reach`; false if they are apart
+/// in every world. A point pushes where it exists and its penetration is positive.
 template <class S, class Visit>
 bool visit_smooth_points(const SmoothContacts& smooth,
                          int k,
@@ -132,7 +132,7 @@ bool visit_smooth_points(const SmoothContacts& smooth,
       P.spun = spun / P.spinning_speed;
       P.t = -(mu * P.f_n) * fma(spinning * P.spun, n, rolling * P.rolled);
     }
-    visit(from.index, P, from.exists);
+    visit(from, P);
   });
   return true;
 }
@@ -210,8 +210,8 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
     to[5] += t.z;
   };
   return visit_smooth_points<S>(
-      smooth, k, X_AB, V_AB, 0, [&](int, const SmoothPoint<S>& P, simd::Mask<S> exists) {
-        const auto touches = exists & (P.x > o);
+      smooth, k, X_AB, V_AB, 0, [&](const PairPoint<S>& from, const SmoothPoint<S>& P) {
+        const auto touches = from.exists & (P.x > o);
         if (none(touches)) return;
         add(P.p, P.f, P.t, wrench);
         wrench[6] += P.f_n;
@@ -255,13 +255,12 @@ void report_smooth_points(const ModelOf<S>& model,
     ContactPair<double> room;
     const auto& pair = smooth.contacts.pair_at<S>(k, room);
     const auto& B = body[pair.b];
-    const Pose<S> X_AB = pair.a < 0 ? B.X_WB : inverse(body[pair.a].X_WB) * B.X_WB;
-    const Motion<S> V_AB = pair.a < 0 ? B.V : B.V - to_child(X_AB, body[pair.a].V);
+    const auto motion = elements::pair_motion<S>(body, pair.a, pair.b);
     const double margin = reach > 0 ? reach : 0;
     visit_smooth_points<S>(
-        smooth, k, X_AB, V_AB, margin, [&](int i, const SmoothPoint<S>& P, simd::Mask<S> exists) {
-          const auto touches = exists & (reach < 0 ? P.f_n > o : P.x >= all<S>(-reach));
-          S* const to = report + ContactReport::numbers * (pair.first + i);
+        smooth, k, motion.X_AB, motion.V_AB, margin, [&](const PairPoint<S>& from, const SmoothPoint<S>& P) {
+          const auto touches = from.exists & (reach < 0 ? P.f_n > o : P.x >= all<S>(-reach));
+          S* const to = report + ContactReport::numbers * (pair.first + from.index);
           const auto put = [&](int place, const Vec3<S>& x) {
             to[place] = select(touches, x.x, o);
             to[place + 1] = select(touches, x.y, o);

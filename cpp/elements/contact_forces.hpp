@@ -38,15 +38,29 @@ struct ContactWrench {
   static Force<S> force_at(const S* x) { return {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}}; }
 };
 
+/// Pose of body b of a pair in body a, and its twist relative to a, on the axes of b.
+template <class S>
+struct PairMotion {
+  Pose<S> X_AB;
+  Motion<S> V_AB;
+};
+
+/// Of bodies a, −1 for the world, and b.
+template <class S>
+PairMotion<S> pair_motion(const PlacedBody<S>* body, int a, int b) {
+  const PlacedBody<S>& B = body[b];
+  if (a < 0) return {B.X_WB, B.V};
+  const Pose<S> X_AB = inverse(body[a].X_WB) * B.X_WB;
+  return {X_AB, B.V - to_child(X_AB, body[a].V)};
+}
+
 /// Evaluates a pair; false where its bodies are apart in every world.
 template <class S>
 bool evaluate_contact(
     const ModelOf<S>& model, const PlacedBody<S>* body, int pair, bool with_slopes, ContactWrench<S>& C) {
   const auto& contacts = *model.contacts;
   const auto& bodies = contacts.pair[pair];
-  const PlacedBody<S>& B = body[bodies.b];
-  const Pose<S> X_AB = bodies.a < 0 ? B.X_WB : inverse(body[bodies.a].X_WB) * B.X_WB;
-  const Motion<S> V = bodies.a < 0 ? B.V : B.V - to_child(X_AB, body[bodies.a].V);
+  const auto [X_AB, V] = pair_motion<S>(body, bodies.a, bodies.b);
   const Vec3<S> row[] = {X_AB.R.x, X_AB.R.y, X_AB.R.z, X_AB.p, V.v, V.w};
   for (int i = 0; i < 6; ++i) {
     C.motion[3 * i] = row[i].x;

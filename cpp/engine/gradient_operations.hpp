@@ -134,7 +134,7 @@ struct PullSteps {
                                  rows.theta == nullptr ? 0 : 10 * model_.bodies,
                                  rows.laws == nullptr ? 0 : Sums::per_law * contacts_.pairs,
                                  batch_.varied == nullptr ? 0 : batch_.varied->count,
-                                 rows.switches == nullptr ? 0 : batch_.switches};
+                                 rows.switches == nullptr ? 0 : batch_.switches.count()};
       total = 0;
       for (const int count : counts) total += count;
       S* const packs = take<S>(w, total);
@@ -153,8 +153,7 @@ struct PullSteps {
       const auto at = [&](int k) { return part[k].packs; };
       const int count = reading_count();
       const stepping::StateCotangents<S> bar = {at(0), at(1), at(2), at(3), at(4), at(5), at(6), readings_};
-      const Sums sums = {
-          at(7), at(8), at(9), stepping::SwitchCounts<S>::in(at(10), contacts_.pairs, contacts_.coordinates)};
+      const Sums sums = {at(7), at(8), at(9), stepping::SwitchCounts<S>::in(at(10), batch_.switches)};
       for (int r = 0; r < batch_.rows; ++r) {
         const std::ptrdiff_t row = first_ * batch_.rows + r;
         const auto stride = [&](const Part& own) { return std::ptrdiff_t{batch_.rows} * own.count; };

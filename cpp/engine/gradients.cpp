@@ -5,7 +5,6 @@
 
 #include "constraints/contact_law_product.hpp"
 #include "engine/contact_dispatch.hpp"
-#include "stepping/convex/switches.hpp"
 #include "stepping/sampled_signals.hpp"
 
 namespace pysim::engine {
@@ -49,11 +48,16 @@ bool has_signals(const Worlds<double>& worlds) {
   return worlds.model().signals() != nullptr && worlds.scheme().has_signals;
 }
 
-/// Counts of switches that steps report, none under schemes without a convex problem.
-std::ptrdiff_t switch_count(const Worlds<double>& worlds, int pairs, int coordinates) {
-  if (!worlds.is_convex()) return 0;
+/// Switches that steps may meet: of the contacts that are solved, else of smooth ones and all coordinates of
+/// the tree.
+stepping::SwitchSizes switch_sizes(const Worlds<double>& worlds) {
   const int bounded = has_signals(worlds) ? worlds.model().signals()->bounded : 0;
-  return stepping::switch_counts(pairs, coordinates, bounded);
+  if (worlds.is_convex()) {
+    const auto contacts = contacts_of(worlds);
+    return {contacts.pairs, contacts.coordinates, bounded};
+  }
+  const tree::ContactForces* const smooth = worlds.contact_forces();
+  return {smooth == nullptr ? 0 : smooth->pairs, worlds.model().view<double>().nv, bounded};
 }
 
 }  // namespace
@@ -99,7 +103,7 @@ std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds
           {"theta", std::ptrdiff_t{10} * view.bodies},
           {"laws", std::ptrdiff_t{constraints::law_numbers} * contacts.pairs},
           {"numbers", worlds.varied(0).count},
-          {"switches", switch_count(worlds, contacts.pairs, contacts.coordinates)}};
+          {"switches", switch_sizes(worlds).count()}};
 }
 
 int solution_size(const Worlds<double>& worlds) {
@@ -185,8 +189,7 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   if (worlds.is_convex() && call.worlds.signals != nullptr) {
     batch.contacts.work = worlds.model_contacts()->work();
   }
-  batch.switches = static_cast<int>(
-      switch_count(worlds, batch.contacts.contacts.pairs, batch.contacts.contacts.coordinates));
+  batch.switches = switch_sizes(worlds);
   batch.carried = worlds.is_convex() ? 0 : worlds.parts().sizes.scheme;
   batch.contacts.sensors = &worlds.sensor_list();
   const tree::VariedNumbers varied = worlds.varied(0);

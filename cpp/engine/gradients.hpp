@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/worlds.hpp"
+#include "stepping/switch_counts.hpp"
 
 namespace pysim::engine {
 
@@ -18,7 +19,7 @@ struct Cotangents {
   double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames; null for none
   double* laws;         ///< (states, pairs, numbers of a law) in the order of ContactLaw; null for none
   double* numbers;      ///< (states, numbers) in which worlds may differ, but those above
-  double* switches;     ///< (states, counts) of stepping/convex/switches.hpp; null for none
+  double* switches;     ///< (states, counts) of stepping/switch_counts.hpp; null for none
 };
 
 /// Signals at the start of worlds, see engine/signal_start.hpp.
@@ -59,7 +60,7 @@ class MatrixNumbers {
 struct GradientBatch : WorldBatch<double> {
   SignalStart start;
   int rows;                                ///< cotangents of a state
-  int switches;                            ///< counts of switches of a state
+  stepping::SwitchSizes switches;          ///< that steps may meet
   int carried;                             ///< numbers of a state that a scheme carries
   const double* solutions;                 ///< (states, contact::solution_numbers); null to solve steps again
   const StepMatrices* matrices = nullptr;  ///< which are made instead; null for none

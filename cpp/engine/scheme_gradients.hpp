@@ -27,6 +27,7 @@ class PulledSchemeSteps {
                     Workspace<S>& w)
       : varied_(batch.varied),
         sensors_(batch.contacts.sensors),
+        switches_(batch.bar.switches == nullptr ? nullptr : &batch.switches),
         model_(model),
         carried_(batch.carried),
         start_{lanes.q,
@@ -81,7 +82,7 @@ class PulledSchemeSteps {
   template <class Use>
   void differentiate(const stepping::StepSegment<S>& segment, bool, Workspace<S> w, const Use& use) {
     const stepping::System<S> system = system_.with_own_signals(w);
-    Product product(system, varied_, carried_, segment.length, w, sensors_);
+    Product product(system, varied_, carried_, segment.length, w, sensors_, switches_);
     const auto good = product.make(segment, jumped_, start_, end_);
     use(product, good);
   }
@@ -92,6 +93,7 @@ class PulledSchemeSteps {
  private:
   const tree::VariedNumbers* const varied_;
   const contact::SensorList* const sensors_;
+  const stepping::SwitchSizes* const switches_;
   const ModelOf<S>& model_;
   const int carried_;
   const stepping::SchemeState<S> start_, end_;

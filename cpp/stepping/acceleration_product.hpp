@@ -17,6 +17,7 @@
 
 #include "dynamics/retract_product.hpp"
 #include "dynamics/rnea_product.hpp"
+#include "stepping/force_switches.hpp"
 #include "stepping/implicit_equation.hpp"
 #include "stepping/mechanism_adjoint.hpp"
 #include "stepping/step_cotangents.hpp"
@@ -35,12 +36,14 @@ struct AccelerationCotangents {
   S (&gravity)[3];
 };
 
-/// What evaluations of a step share: how rows depend on others, and φ, which follows.
+/// What evaluations of a step share: how rows depend on others, φ, which follows, and the switches that they
+/// meet.
 template <class S, bool differs>
-struct StepRows {
+struct SharedInStep {
   constraints::RowProduct<S, differs>& product;
-  constraints::Dependence<S>* dependence;  ///< null to detect it
-  S* phi;                                  ///< of the last evaluation
+  constraints::Dependence<S>* dependence;      ///< null to detect it
+  S* phi;                                      ///< of the last evaluation
+  const ForceSwitches<S>* switches = nullptr;  ///< null to count none
 };
 
 /// One evaluation, whose numbers stay in memory.
@@ -48,12 +51,12 @@ template <class S, bool differs>
 class TapedAcceleration {
  public:
   using R = simd::Reverse<S, differs>;
-  using Rows = StepRows<S, differs>;
+  using Shared = SharedInStep<S, differs>;
 
   /// Memory is reserved for A if the step may be `implicit`.
-  TapedAcceleration(const ModelOf<S>& model, const Rows& rows, bool implicit, Workspace<S>& w)
+  TapedAcceleration(const ModelOf<S>& model, const Shared& shared, bool implicit, Workspace<S>& w)
       : model_(model),
-        rows_(rows),
+        shared_(shared),
         tree_(model, nullptr, w),
         adjoint_(model, implicit, w),
         q_(take<R>(w, model.nq)),
@@ -131,6 +134,7 @@ class TapedAcceleration {
     for (int i = 0; i < model_.nq; ++i) q_[i] = full_q[i];
     for (int i = 0; i < model_.nv; ++i) v_[i] = full_v[i];
     system.actuate(time, q, v, tau, w);
+    if (shared_.switches != nullptr) mark_switches(system, time, q, v, {reinterpret_cast<S*>(w.next)});
     if (!has_passive(model_) && system.loads == nullptr) return {tau, nullptr};
     R* const passive = take<R>(w, model_.nv);
     if (has_passive(model_)) {
@@ -140,6 +144,25 @@ class TapedAcceleration {
     }
     if (system.loads != nullptr) add_loads(taped, full_q, system.loads, passive, w);
     return {tau, passive};
+  }
+
+  /// Marks the switches of forces at q and v of the user, and of the tree as they were noted.
+  void mark_switches(const System<R>& system, R time, const R* q, const R* v, Workspace<S> w) const {
+    const auto values = [&w](const R* x, int count) { return values_of(x, count, w); };
+    const R* const numbers = system.signals.numbers;
+    const S *const full_q = values(q_, model_.nq), *const full_v = values(v_, model_.nv);
+    shared_.switches->mark_stops(full_q, full_v);
+    shared_.switches->mark_contacts(full_q, full_v, w);
+    if (numbers == nullptr) return;
+    const S *const users_q = values(q, model_.reduced_nq), *const users_v = values(v, model_.reduced_nv);
+    const S* const held = values(numbers, model_.signals->numbers());
+    shared_.switches->mark_bounds(time.value, users_q, users_v, held, w);
+  }
+
+  static const S* values_of(const R* x, int count, Workspace<S>& w) {
+    S* const to = take<S>(w, count);
+    for (int i = 0; i < count; ++i) to[i] = x[i].value;
+    return to;
   }
 
   /// Adds Jᵀ F of wrenches on the bodies, in their frames.
@@ -190,11 +213,7 @@ class TapedAcceleration {
 
   /// v̇ as a step computes it.
   void solve(R time, const R* q, const R* v, const R* tau, const spatial::Force<R>* loads, Workspace<S> w) {
-    const auto values = [&w](const R* x, int count) {
-      S* const to = take<S>(w, count);
-      for (int i = 0; i < count; ++i) to[i] = x[i].value;
-      return static_cast<const S*>(to);
-    };
+    const auto values = [&w](const R* x, int count) { return values_of(x, count, w); };
     const S *const at = values(q, model_.reduced_nq), *const speed = values(v, model_.reduced_nv),
                    *const force = values(tau, model_.reduced_nv);
     S* const a = take<S>(w, model_.reduced_nv);
@@ -203,16 +222,12 @@ class TapedAcceleration {
       const auto &f = loads[b].f, &t = loads[b].t;
       on[b] = {{f.x.value, f.y.value, f.z.value}, {t.x.value, t.y.value, t.z.value}};
     }
-    adjoint_.accelerate(time.value, at, speed, force, on, rows_.phi, rows_.dependence, a, w);
+    adjoint_.accelerate(time.value, at, speed, force, on, shared_.phi, shared_.dependence, a, w);
     for (int i = 0; i < model_.reduced_nv; ++i) result_[i] = R(a[i]);
   }
 
   /// q of the tree.
-  const S* placed(Workspace<S>& w) const {
-    S* const q = take<S>(w, model_.nq);
-    for (int i = 0; i < model_.nq; ++i) q[i] = q_[i].value;
-    return q;
-  }
+  const S* placed(Workspace<S>& w) const { return values_of(q_, model_.nq, w); }
 
   /// Forces of inverse dynamics at v̇, where the tree is placed from now on.
   void invert(Workspace<S> w) {
@@ -308,11 +323,11 @@ class TapedAcceleration {
     for (int i = 0; i < model_.nv; ++i) mu[i] = -f[i];
     for (int b = 0; b < model_.bodies; ++b) bar.V_bar[b] = bar.A_bar[b] = spatial::zero_force<S>();
     const S* const q = placed(w);
-    adjoint_.add(tree_, q, v_value_, rate_value_, mu, kappa, bar, rows_.product, w);
+    adjoint_.add(tree_, q, v_value_, rate_value_, mu, kappa, bar, shared_.product, w);
   }
 
   const ModelOf<S>& model_;
-  const Rows& rows_;
+  const Shared& shared_;
   dynamics::TreeProduct<S> tree_;
   MechanismAdjoint<S, differs> adjoint_;
   R *const q_, *const v_, *const rate_;  ///< of the tree
@@ -330,7 +345,7 @@ class TapedAccelerations<simd::Reverse<S, differs>> {
  public:
   using R = simd::Reverse<S, differs>;
   static constexpr int most = 8;  ///< of a step, and of the blocks and signals at its end
-  using Rows = StepRows<S, differs>;
+  using Shared = SharedInStep<S, differs>;
 
   /// What an implicit step has found.
   struct Choices {
@@ -340,17 +355,17 @@ class TapedAccelerations<simd::Reverse<S, differs>> {
   };
 
   TapedAccelerations(
-      const ModelOf<S>& model, const Rows& rows, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
+      const ModelOf<S>& model, const Shared& shared, simd::Tape<S>& tape, bool implicit, Workspace<S>& w)
       : tape_(tape),
-        rows_(rows),
-        evaluation_{{model, rows, implicit, w},
-                    {model, rows, implicit, w},
-                    {model, rows, implicit, w},
-                    {model, rows, implicit, w},
-                    {model, rows, implicit, w},
-                    {model, rows, implicit, w},
-                    {model, rows, implicit, w},
-                    {model, rows, implicit, w}},
+        shared_(shared),
+        evaluation_{{model, shared, implicit, w},
+                    {model, shared, implicit, w},
+                    {model, shared, implicit, w},
+                    {model, shared, implicit, w},
+                    {model, shared, implicit, w},
+                    {model, shared, implicit, w},
+                    {model, shared, implicit, w},
+                    {model, shared, implicit, w}},
         theta_(take<R>(w, std::ptrdiff_t{10} * model.bodies)) {}
 
   TapedAccelerations(const TapedAccelerations&) = delete;
@@ -392,7 +407,7 @@ class TapedAccelerations<simd::Reverse<S, differs>> {
     elements::place_bodies(model, full, still, body, columns);
     for (int b = 0; b < model.bodies; ++b) X_WB[b] = body[b].X_WB;
     const R* const lambda = evaluation_[count_ - 1].lambda();
-    rows_.product.add_wrenches(X_WB, time.value, rows_.phi, lambda, sum, {reinterpret_cast<S*>(w.next)});
+    shared_.product.add_wrenches(X_WB, time.value, shared_.phi, lambda, sum, {reinterpret_cast<S*>(w.next)});
   }
 
   spatial::Inertia<R> inertia(int b) const { return spatial::all_inertia<R>(theta_ + 10 * b); }
@@ -418,7 +433,7 @@ class TapedAccelerations<simd::Reverse<S, differs>> {
 
  private:
   simd::Tape<S>& tape_;
-  const Rows& rows_;
+  const Shared& shared_;
   TapedAcceleration<S, differs> evaluation_[most];
   R* const theta_;
   Choices choices_;

@@ -119,13 +119,14 @@ class SchemeStepProduct : public TapedStep<S> {
 
   /// Memory is taken where `w` is; `system` has signals that the step may change. `varied` are the numbers in
   /// which worlds may differ; null for none. The scheme carries so many numbers. `sensors` are those of
-  /// smooth contacts; null for none.
+  /// smooth contacts, and `switches` the sizes of switches to count; null for none.
   SchemeStepProduct(const System<S>& system,
                     const tree::VariedNumbers* varied,
                     int carried,
                     S h,
                     Workspace<S>& w,
-                    const contact::SensorList* sensors = nullptr)
+                    const contact::SensorList* sensors = nullptr,
+                    const SwitchSizes* switches = nullptr)
       : Base(system, varied, w),
         carried_(carried),
         sensors_(sensors),
@@ -134,8 +135,12 @@ class SchemeStepProduct : public TapedStep<S> {
         start_change_(take<S>(w, model_.reduced_nv)),
         contacts_(model_.contacts, tape_, w),
         rows_(model_, taped_model_, tape_),
-        step_rows_{rows_, projects() ? &dependence_ : nullptr, take<S>(w, model_.loop_nq())},
-        accelerations_(model_, step_rows_, tape_, TapedScheme<Scheme>::is_implicit, w),
+        switches_(model_, switches, h, w),
+        shared_{rows_,
+                projects() ? &dependence_ : nullptr,
+                take<S>(w, model_.loop_nq()),
+                switches == nullptr ? nullptr : &switches_},
+        accelerations_(model_, shared_, tape_, TapedScheme<Scheme>::is_implicit, w),
         rattle_(model_, rows_, w),
         projection_(model_, w) {
     w_ = w;
@@ -197,6 +202,7 @@ class SchemeStepProduct : public TapedStep<S> {
     for (int i = 0; i < carried_; ++i) bar.scheme[i] = take_cotangent(start_memory_[i]);
     accelerations_.read(model_.bodies, sums.theta);
     read_numbers(bar, sums);
+    if (sums.switches.counts()) switches_.add_to(sums.switches.touching);
     return has_room();
   }
 
@@ -227,7 +233,7 @@ class SchemeStepProduct : public TapedStep<S> {
     take_inputs_of_signals();
     start_memory_ = inputs(start.memory, carried_);
     accelerations_.begin(model_, choices);
-    simd::copy_each<S>(static_cast<const S*>(start.loop_q), model_.loop_nq(), step_rows_.phi);
+    simd::copy_each<S>(static_cast<const S*>(start.loop_q), model_.loop_nq(), shared_.phi);
     Workspace<R> w = for_tape();
     q_ = take<R>(w, model_.reduced_nq);
     end_v_ = take<R>(w, nv);
@@ -254,6 +260,7 @@ class SchemeStepProduct : public TapedStep<S> {
     const R time(segment.time);
     if constexpr (carries_acceleration<Scheme>) {
       jump<R>(system, on_tape(jumped), time, q_, end_v_);
+      switches_.keep(jumped);
     }
     TapedScheme<Scheme>::template step<R>(system, time, R(h_), q_, end_v_);
     begin_end_ = tape_.edges;
@@ -293,9 +300,9 @@ class SchemeStepProduct : public TapedStep<S> {
     S *const q = take<S>(w_, model_.reduced_nq), *const v = take<S>(w_, model_.reduced_nv);
     for (int i = 0; i < model_.reduced_nq; ++i) q[i] = q_[i].value;
     for (int i = 0; i < model_.reduced_nv; ++i) v[i] = end_v_[i].value;
-    projection_.make(time + h_, q, v, step_rows_.phi, w_, &dependence_);
+    projection_.make(time + h_, q, v, shared_.phi, w_, &dependence_);
     if constexpr (changes_start<Scheme>) {
-      rattle_.begin(time, h_, start.q, start.v, start_change_, q, step_rows_.phi, w_);
+      rattle_.begin(time, h_, start.q, start.v, start_change_, q, shared_.phi, w_);
       form_start_change();
     }
   }
@@ -356,7 +363,8 @@ class SchemeStepProduct : public TapedStep<S> {
   S* const start_change_;  ///< (reduced nv) of v by constraints at the start
   TapedContacts<S, differs> contacts_;
   constraints::RowProduct<S, differs> rows_;
-  StepRows<S, differs> step_rows_;
+  const ForceSwitches<S> switches_;
+  const SharedInStep<S, differs> shared_;
   TapedAccelerations<R> accelerations_;
   RattleProduct<S, differs> rattle_;
   constraints::ProjectionProduct<S, differs> projection_;

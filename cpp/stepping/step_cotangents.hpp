@@ -2,7 +2,7 @@
 #pragma once
 
 #include "constraints/contact_law_product.hpp"
-#include "stepping/convex/switches.hpp"
+#include "stepping/switch_counts.hpp"
 
 namespace pysim::stepping {
 
@@ -26,7 +26,7 @@ struct ParameterCotangents {
   S* theta;                  ///< (bodies, ten) of inertias in the engine's frames
   S* laws;                   ///< (pairs, per_law) in the order of ContactLaw
   S* numbers;                ///< [count] of numbers in which worlds may differ, but those above
-  SwitchCounts<S> switches;  ///< that the last pass meets
+  SwitchCounts<S> switches;  ///< that the step meets, convex steps in their last pass
 };
 
 }  // namespace pysim::stepping

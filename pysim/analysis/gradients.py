@@ -17,6 +17,7 @@ from pysim.analysis.differentiable_steps import MEMORY, DifferentiableSteps
 from pysim.analysis.gradient_parameters import Parameters
 from pysim.analysis.losses import Loss, last_values, losses
 from pysim.errors import PysimWarning, SimulationError
+from pysim.integrators import find_integrator
 from pysim.mechanism.model_numbers import coordinate_laws
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
@@ -44,7 +45,7 @@ class Gradient:
     controls: Array | None  #: (n, steps, inputs) by the controls; None without any
     inputs: Array  #: (n, inputs) by inputs that are held during all steps; zero under controls
     parameters: dict[str, Any]  #: (n,) or (n, size) by the numbers of `by`
-    #: (n,) how often a step of `convex` is within rounding of a switch, by its kind and by the links or the coordinate
+    #: (n,) how many steps are within rounding of a switch, by its kind and by the links or the coordinate
     switches: dict[tuple[str, str], Any]
 
 
@@ -61,8 +62,7 @@ def gradient(
     """Return losses of the next steps of worlds and their derivatives; the worlds stay where they are.
 
     A step has two sides where a point begins to touch or to slide, or where a motor reaches its bound; the derivative
-    is that of the side that the step took. `Gradient.switches` counts the steps of `convex` that are within 1e-9 of
-    such a switch.
+    is that of the side that the step took. `Gradient.switches` counts the steps that are within 1e-9 of such a switch.
 
     Args:
         worlds: with steps of fixed size by `convex`, `semi_implicit`, `rk2`, `rk4`, `implicit_midpoint` or
@@ -156,14 +156,23 @@ def _switches(scene: Scene, counts: Array) -> dict[tuple[str, str], Array]:
 
 
 def _switch_names(scene: Scene) -> list[tuple[str, str]]:
-    """Return the kinds and names of the engine's counts of switches, see cpp/stepping/convex/switches.hpp."""
-    contacts, known = scene.contacts, scene.model.velocity_names
-    assert contacts is not None
-    pairs = [contacts.pairs[k].name for k in contacts.shapes.pair.tolist()]
-    of_tree = scene.model.tree_velocity_names
-    laws = [of_tree[v] for v in coordinate_laws(scene.model)]
-    names = {"touching": pairs, "sticking": pairs, "feature": pairs, "friction": laws, "stop": laws}
+    """Return the kinds and names of the engine's counts of switches, see cpp/stepping/switch_counts.hpp."""
+    contacts, model = scene.contacts, scene.model
+    pairs, bounds = [], []
+    if contacts is not None:
+        pairs = [contacts.pairs[k].name for k in contacts.shapes.pair.tolist()]
+    coordinates = model.tree_velocity_names
+    if find_integrator(scene.settings.integrator).contacts:
+        coordinates = [coordinates[v] for v in coordinate_laws(model)]
     if scene.signals is not None:
-        own = scene.signals.description
-        names["bound"] = [known[own.coordinates[row]] for row in own.bounded]
+        signals = scene.signals.description
+        bounds = [model.velocity_names[signals.coordinates[row]] for row in signals.bounded]
+    names = {
+        "touching": pairs,
+        "sticking": pairs,
+        "feature": pairs,
+        "friction": coordinates,
+        "stop": coordinates,
+        "bound": bounds,
+    }
     return [(kind, name) for kind, of_kind in names.items() for name in of_kind]

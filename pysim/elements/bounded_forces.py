@@ -1,4 +1,4 @@
-"""Forces on coordinates that an actuator bounds, for steps that are implicit in them.
+"""Forces on coordinates that an actuator bounds, for steps that are implicit in them, and counts of steps at bounds.
 
     f = rest + clip(x, lower, upper)        x depends on q, v or states, the bounds do not
 

@@ -99,7 +99,6 @@ def compile_signals(
         measured,
         spec.settings.seed,
         model.velocity_names,
-        bounds=impulses,
         ground=lambda: ground_of(model),
     )
     compiled = graph.compile(unmeasured)

@@ -143,8 +143,8 @@ class Constrained : Mechanism {
     }
     TapedModel taped(model_, directions_.varied(), plain_);
     constraints::RowProduct<P, true> rows(model_, taped.view, taped.tape);
-    const stepping::StepRows<P, true> step_rows = {rows, nullptr, copy(phi_, model_.loop_nq())};
-    stepping::TapedAccelerations<R> accelerations(model_, step_rows, taped.tape, false, plain_);
+    const stepping::SharedInStep<P, true> shared = {rows, nullptr, copy(phi_, model_.loop_nq())};
+    stepping::TapedAccelerations<R> accelerations(model_, shared, taped.tape, false, plain_);
     accelerations.begin(model_, {});
     const R *const dq = tree::take_inputs<P, true>(plain(none), nv_, taped.tape, plain_),
                    *const v_taped = tree::take_inputs<P, true>(plain(v), nv_, taped.tape, plain_);

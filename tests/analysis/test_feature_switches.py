@@ -67,6 +67,16 @@ def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(tmp_path:
     np.testing.assert_array_equal(counts, [0, 1, 1, 0])
 
 
+def test_four_corners_that_begin_to_touch_are_one_switch_of_a_step(tmp_path: Path) -> None:
+    text = BOX[: BOX.index("at = {")] + BOX[BOX.index("[[ground]]") :]
+    worlds = pysim.Worlds(scene_of(tmp_path, "gravity = [0, 0, 0]\n" + text), 2)
+    worlds.q[:, 2] = [0.08, 0.081]
+    switches = pysim.gradient(worlds, steps=3, loss=loss).switches
+    assert {key: count.tolist() for key, count in switches.items()} == {
+        ("touching", "world, box"): [3, 0]
+    }
+
+
 def test_a_box_that_tumbles_on_a_plane_meets_no_switch_of_features(tmp_path: Path) -> None:
     worlds = pysim.Worlds(scene_of(tmp_path, BOX), 4)
     worlds.v[:] = np.random.default_rng(1).normal(0, 1.0, (4, 6))

@@ -17,6 +17,7 @@
 #include "constraints/projection_product.hpp"
 #include "stepping/convex/contact_product.hpp"
 #include "stepping/convex/rows_product.hpp"
+#include "stepping/convex/switches.hpp"
 #include "stepping/convex/taped_convex_step.hpp"
 #include "stepping/convex/taped_report.hpp"
 
@@ -44,8 +45,8 @@ class ConvexStepProduct : public TapedConvexStep<S> {
         contact_(run.contacts, step_.deflections_, step_.factor_, step_.problem_, h, w),
         held_(model_, step_.rows_, step_.A_, w),
         rows_(model_, taped_model_, tape_),
-        step_rows_{rows_, nullptr, take<S>(w, model_.loop_nq())},
-        accelerations_(model_, step_rows_, tape_, false, w),
+        shared_{rows_, nullptr, take<S>(w, model_.loop_nq())},
+        accelerations_(model_, shared_, tape_, false, w),
         projection_(model_, w),
         report_(run.contacts.points, run.sensors, w) {
     w_ = w;
@@ -204,7 +205,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     if (segment.reads == ReadSignals::all) {
       signals = {model_.signals->readings.after_dynamics, simd::everywhere<R>()};
     }
-    simd::copy_each<S>(static_cast<const S*>(end_->loop_q), model_.loop_nq(), step_rows_.phi);
+    simd::copy_each<S>(static_cast<const S*>(end_->loop_q), model_.loop_nq(), shared_.phi);
     if (blocks.some() || signals.some()) {
       evaluate(0);
       report_.take_points(contact_, tape_);
@@ -369,10 +370,10 @@ class ConvexStepProduct : public TapedConvexStep<S> {
     const auto& kinds = step_.problem_.kinds;
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = kinds.coordinates.coordinate[k];
-      counts.add_coordinate(k, contacts_.coordinate[k], C.at, h_, C.now);
+      count_coordinate(counts, k, contacts_.coordinate[k], C.at, h_, C.now);
     }
     for (int n = 0; n < bounded_count_; ++n) {
-      counts.add_bound(n, kinds.bounded.bounded[n].law, kinds.bounded.bounded[n].now);
+      count_bound(counts, n, kinds.bounded.bounded[n].law, kinds.bounded.bounded[n].now);
     }
   }
 
@@ -509,7 +510,7 @@ class ConvexStepProduct : public TapedConvexStep<S> {
   ContactProduct<S> contact_;
   HeldRowsProduct<S, differs> held_;
   constraints::RowProduct<S, differs> rows_;
-  const StepRows<S, differs> step_rows_;
+  const SharedInStep<S, differs> shared_;
   TapedAccelerations<R> accelerations_;  ///< of blocks at the end
   constraints::ProjectionProduct<S, differs> projection_;
   TapedReport<S, differs> report_;

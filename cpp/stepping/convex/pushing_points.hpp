@@ -9,9 +9,8 @@
 #include "constraints/contact_law_product.hpp"
 #include "contact/pairs_in_reach.hpp"
 #include "contact/problem.hpp"
-#include "stepping/convex/feature_switches.hpp"
 #include "stepping/convex/free_velocity.hpp"
-#include "stepping/convex/switches.hpp"
+#include "stepping/feature_switches.hpp"
 #include "stepping/velocity_terms_product.hpp"
 
 namespace pysim::stepping {
@@ -120,37 +119,22 @@ class PushingPoints {
   /// `renewed`, they are where friction is at the limit of the normal impulse just found, too.
   void count_switches(const SwitchCounts<S>& counts, bool renewed) const {
     problem_.pairs.each([&](int k, const Pair& pair) {
+      auto touching = simd::nowhere<S>();
       for (int m = problem_.pairs.first[k]; m < problem_.pairs.first[k] + problem_.pairs.used[k]; ++m) {
         Point T;
         T.pair = &pair, T.place = k, T.slot = m;
         const auto& at = iterate(T).at;
         const S v_n = dot(at.n, velocity(T, twists_.now[0], true));
-        counts.touching[problem_.pairs.index[k]] +=
-            SwitchCounts<S>::met(fnma(h_, v_n, at.x), abs(at.x) + h_ * abs(v_n));
+        touching |= counts.is_met(fnma(h_, v_n, at.x), abs(at.x) + h_ * abs(v_n));
       }
+      counts.touching[problem_.pairs.index[k]] += simd::number(touching);
     });
-    count_features(counts);
-    for (int n = 0; n < count_; ++n) {
-      const Point& T = point_[n];
-      const auto& P = iterate(T);
-      const S limit = P.at.limit, o = all<S>(0);
-      const S next = renewed ? contact::PointKind<S>::renewed_limit(P) : limit;
-      S& sum = counts.sticking[problem_.pairs.index[T.place]];
-      const auto add = [&](S size, S radius) {
-        sum += select(radius > o, SwitchCounts<S>::met(size - radius, radius), o);
-      };
-      const Vec3<S> y = constraints::sticking_impulse<S>(T.pair->law, P.at, h_, P.now);
-      const S size = sqrt(dot(y, y));
-      add(size, select(abs(size - next) < abs(size - limit), next, limit));
-      if (T.turning < 0) continue;
-      const auto& W = problem_.kinds.turnings.turning[T.turning];
-      const auto& law = T.pair->law;
-      const Vec3<S> turned =
-          constraints::angular_stiffness<S>(law, h_) * fma(h_ + all<S>(law.relaxation), W.now, W.s);
-      const S spun = dot(P.at.n, turned);
-      const Vec3<S> rolled = fnma(spun, P.at.n, turned);
-      add(sqrt(dot(rolled, rolled)), all<S>(law.rolling) * limit);
-      add(abs(spun), all<S>(law.spinning) * limit);
+    for (int n = 0; n < count_; n = end_of_pair(n)) {
+      const int pair = problem_.pairs.index[point_[n].place];
+      auto sticking = simd::nowhere<S>();
+      for (int i = n; i < end_of_pair(n); ++i) sticking |= is_at_limit(point_[i], renewed);
+      counts.sticking[pair] += simd::number(sticking);
+      counts.feature[pair] += simd::number(is_at_feature(n));
     }
   }
 
@@ -249,19 +233,39 @@ class PushingPoints {
   BodyCotangents<S> sums_;
 
  private:
-  void count_features(const SwitchCounts<S>& counts) const {
-    for (int n = 0; n < count_; n = end_of_pair(n)) {
-      Point* const own = point_ + n;
-      const Pair& pair = *own->pair;
-      const Pose<S>* const X_WA = pair.a < 0 ? nullptr : &factor_.X_WB[pair.a];
-      const FeatureSwitches<S> switches(pair, X_WA, factor_.X_WB[pair.b], SwitchCounts<S>::rounding);
-      const auto at = [&](int i) {
-        const auto& P = iterate(own[i]);
-        return PlacedPoint<S>{number(own[i]) - pair.first, P.feature, P.at.p, own[i].touches};
-      };
-      counts.feature[problem_.pairs.index[own->place]] +=
-          simd::number(switches.met(end_of_pair(n) - n, at, [&](int i) -> Mask<S>& { return own[i].stays; }));
-    }
+  /// Where friction of a point begins or ends to slide or to turn.
+  Mask<S> is_at_limit(const Point& T, bool renewed) const {
+    const auto& P = iterate(T);
+    const S limit = P.at.limit, o = all<S>(0);
+    const S next = renewed ? contact::PointKind<S>::renewed_limit(P) : limit;
+    const auto is_at = [o](S size, S radius) {
+      return (radius > o) & SwitchCounts<S>::is_met(size - radius, radius);
+    };
+    const Vec3<S> y = constraints::sticking_impulse<S>(T.pair->law, P.at, h_, P.now);
+    const S size = sqrt(dot(y, y));
+    const auto slides = is_at(size, select(abs(size - next) < abs(size - limit), next, limit));
+    if (T.turning < 0) return slides;
+    const auto& W = problem_.kinds.turnings.turning[T.turning];
+    const auto& law = T.pair->law;
+    const Vec3<S> turned =
+        constraints::angular_stiffness<S>(law, h_) * fma(h_ + all<S>(law.relaxation), W.now, W.s);
+    const S spun = dot(P.at.n, turned);
+    const Vec3<S> rolled = fnma(spun, P.at.n, turned);
+    return slides | is_at(sqrt(dot(rolled, rolled)), all<S>(law.rolling) * limit) |
+           is_at(abs(spun), all<S>(law.spinning) * limit);
+  }
+
+  /// Where a point of the pair that begins at point n is at a switch of features.
+  Mask<S> is_at_feature(int n) const {
+    Point* const first = point_ + n;
+    const Pair& pair = *first->pair;
+    const Pose<S>* const X_WA = pair.a < 0 ? nullptr : &factor_.X_WB[pair.a];
+    const FeatureSwitches<S> switches(pair, X_WA, factor_.X_WB[pair.b]);
+    const auto at = [&](int i) {
+      const auto& P = iterate(first[i]);
+      return PlacedPoint<S>{number(first[i]) - pair.first, P.feature, P.at.p, first[i].touches};
+    };
+    return switches.met(end_of_pair(n) - n, at, [&](int i) -> Mask<S>& { return first[i].stays; });
   }
 };
 

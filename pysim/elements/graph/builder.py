@@ -72,7 +72,6 @@ class GraphBuilder:
         measured: elements outside the graph whose power is measured, or whose work is integrated.
         seed: of the random numbers.
         velocity_names: of the mechanism's velocities, by which numbers of a signal are selected.
-        bounds: steps are implicit in forces on coordinates that an actuator bounds.
         ground: returns the surfaces whose heights a sensor reads.
     """
 
@@ -88,12 +87,10 @@ class GraphBuilder:
         seed: int = 0,
         velocity_names: Sequence[str] = (),
         *,
-        bounds: bool = False,
         ground: Callable[[], Ground] | None = None,
     ) -> None:
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.seed = ports, driven, groups, seed
-        self._bounds = bounds
         measured = measured or MeasuredElements()
         self._ledger = dict(measured.ledger or {})
         self.symbols = SignalInputs(ports, nv)
@@ -356,8 +353,6 @@ class GraphBuilder:
 
     def _bounded_forces(self, forces: Sequence[int]) -> dict[int, BoundedForce]:
         """Return the forces on coordinates that an actuator bounds, by their number."""
-        if not self._bounds:
-            return {}
         search = BoundedForces(self.symbols, self._coupled)
         found = {row: search.of(node) for row, node in enumerate(forces)}
         return {row: force for row, force in found.items() if force is not None}

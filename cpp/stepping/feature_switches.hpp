@@ -8,9 +8,12 @@
 
 #include "contact/deflections.hpp"
 #include "contact/points.hpp"
-#include "stepping/convex/stage.hpp"
+#include "stepping/switch_counts.hpp"
 
 namespace pysim::stepping {
+
+using simd::all;
+using spatial::Vec3;
 
 /// A point of a pair as a step has it.
 template <class S>
@@ -27,16 +30,9 @@ class FeatureSwitches {
   using Real = typename S::Real;
   using Pair = contact::ContactPair<typename S::Parameter>;
 
-  /// `X_WA` is null for the world. ε is `rounding`.
-  FeatureSwitches(const Pair& pair,
-                  const spatial::Pose<S>* X_WA,
-                  const spatial::Pose<S>& X_WB,
-                  double rounding)
-      : pair_(pair),
-        X_WA_(X_WA),
-        X_WB_(X_WB),
-        rounding_(all<S>(Real(rounding))),
-        size_(all<S>(pair.shape_b->radius)) {}
+  /// `X_WA` is null for the world.
+  FeatureSwitches(const Pair& pair, const spatial::Pose<S>* X_WA, const spatial::Pose<S>& X_WB)
+      : pair_(pair), X_WA_(X_WA), X_WB_(X_WB), size_(all<S>(pair.shape_b->radius)) {}
 
   /// Worlds in which one of the points [count] is at a switch: `at(n)` is the n-th, and `stays(n)` room for a
   /// mask of it.
@@ -56,17 +52,17 @@ class FeatureSwitches {
  private:
   static constexpr double jump = 1e-3;  ///< of a point, relative to the size of the shape; rims turn fast
 
-  simd::Mask<S> is_same(const PlacedPoint<S>& own, const contact::PairPoint<S>& other) const {
-    const Vec3<S> moved = other.p - own.p;
+  simd::Mask<S> is_same(const PlacedPoint<S>& point, const contact::PairPoint<S>& other) const {
+    const Vec3<S> moved = other.p - point.p;
     const S most = all<S>(Real(jump)) * size_;
     const auto near = other.exists & (dot(moved, moved) <= most * most);
-    if (contact::recalls_features(pair_)) return near & (other.feature == own.feature);
-    return own.index == other.index ? near : simd::nowhere<S>();
+    if (contact::recalls_features(pair_)) return near & (other.feature == point.feature);
+    return point.index == other.index ? near : simd::nowhere<S>();
   }
 
   template <class Visit>
   PYSIM_NOINLINE void visit(double side, const Visit& each) const {
-    const S by = all<S>(Real(side)) * rounding_, e = all<S>(1);
+    const S by = all<S>(Real(side * SwitchCounts<S>::rounding)), e = all<S>(1);
     const auto along = [&](double x, double y, double z) {
       return by * Vec3<S>{all<S>(Real(x)), all<S>(Real(y)), all<S>(Real(z))};
     };
@@ -79,7 +75,7 @@ class FeatureSwitches {
   const Pair& pair_;
   const spatial::Pose<S>* const X_WA_;
   const spatial::Pose<S>& X_WB_;
-  const S rounding_, size_;
+  const S size_;
 };
 
 }  // namespace pysim::stepping
