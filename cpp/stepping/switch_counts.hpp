@@ -1,5 +1,5 @@
-// How often steps meet corners of their laws to rounding, where the derivative is that of one side: switches,
-// by what has them.
+// Counts of steps that meet a switch, by what has it: a corner of a law, met to rounding, where the
+// derivative is that of one side.
 //
 //     |x| ≤ ε (size of the numbers that decide x)        x = 0 is the corner
 #pragma once

@@ -161,9 +161,9 @@ def _switch_names(scene: Scene) -> list[tuple[str, str]]:
     pairs, bounds = [], []
     if contacts is not None:
         pairs = [contacts.pairs[k].name for k in contacts.shapes.pair.tolist()]
-    coordinates = model.tree_velocity_names
-    if find_integrator(scene.settings.integrator).contacts:
-        coordinates = [coordinates[v] for v in coordinate_laws(model)]
+    solves_contacts = find_integrator(scene.settings.integrator).contacts
+    places = coordinate_laws(model) if solves_contacts else range(len(model.tree_velocity_names))
+    coordinates = [model.tree_velocity_names[v] for v in places]
     if scene.signals is not None:
         signals = scene.signals.description
         bounds = [model.velocity_names[signals.coordinates[row]] for row in signals.bounded]

@@ -73,7 +73,7 @@ def one_sided_slopes(scene: pysim.Scene, q: float, v: float) -> tuple[float, flo
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("kind", SCENES)
 def test_a_force_at_its_corner_is_a_switch(kind: str, scheme: str, tmp_path: Path) -> None:
-    """A step of which every evaluation is at the corner counts once, and one beside it does not."""
+    """A step counts once, also if all its evaluations are at the corner, and one beside it does not."""
     scene, corner = scene_of(tmp_path, SCENES[kind], scheme), CORNERS[kind]
     v = 0.0
     if kind == "bound" and scheme == "implicit_midpoint":
