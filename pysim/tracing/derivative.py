@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pysim.tracing.tape import Tape
+    from pysim.tracing.tape import Node, Tape
 
 
 def rate_of_unknown(depth: int) -> int:
@@ -86,10 +86,8 @@ class Derivative:
                 return self._power(index, args, d)
             case "abs":
                 return n("mul", n("sign", args[0]), d[0])
-            case "min":
-                return self._chosen(n("less", *args), n("less_equal", *args[::-1]), d)
-            case "max":
-                return self._chosen(n("less_equal", *args[::-1]), n("less", *args), d)
+            case "min" | "max":
+                return self._clipped(index) if self._has_bound(index) else self._chosen(node, d)
             case "hypot":
                 sum_ = n("add", n("mul", args[0], d[0]), n("mul", args[1], d[1]))
                 return self._limited(n("div", sum_, index), sum_, args)
@@ -137,10 +135,32 @@ class Derivative:
             return derivative
         return tape.node("select", tape.node("equal", rate, zero), zero, derivative)
 
-    def _chosen(self, first: int, second: int, d: list[int]) -> int:
+    def _chosen(self, node: Node, d: list[int]) -> int:
         """Return the derivative of the operand that is the result of `min` or `max`, NaN where an operand is NaN."""
-        n = self.tape.node
-        return n("select", first, d[0], n("select", second, d[1], self.tape.const(math.nan)))
+        n, nan, (a, b) = self.tape.node, self.tape.const(math.nan), node.args
+        smaller, larger = d if node.op == "min" else d[::-1]
+        larger = n("select", n("less_equal", b, a), larger, nan)
+        return n("select", n("less", a, b), smaller, larger)
+
+    def _has_bound(self, index: int) -> bool:
+        """Return whether a node is the minimum or maximum of another one and a constant."""
+        op, args, _, _ = self.tape.nodes[index]
+        return op in ("min", "max") and any(self.tape.nodes[a].op == "const" for a in args)
+
+    def _clipped(self, index: int) -> int:
+        """Return the derivative of clip(x, lower, upper): that of x where x is within, 0 beyond, NaN where x is NaN."""
+        nodes, n, const, x = self.tape.nodes, self.tape.node, self.tape.const, index
+        lower, upper = const(-math.inf), const(math.inf)
+        while self._has_bound(x):  # from the outermost one to x
+            op, (a, b), _, _ = nodes[x]
+            x, bound = (a, b) if nodes[b].op == "const" else (b, a)
+            if op == "min":
+                upper = n("max", n("min", upper, bound), lower)
+            else:
+                lower = n("min", n("max", lower, bound), upper)
+        is_within = n("mul", n("less", lower, upper), n("equal", index, x))
+        beyond = n("select", n("equal", index, index), self.zero, const(math.nan))
+        return n("select", is_within, self._known[x], beyond)
 
     def _root(self, index: int, args: tuple[int, ...], along: int) -> int:
         """Return dx = −(∂r/∂p dp)/(∂r/∂x) at the solution x of an implicit equation."""

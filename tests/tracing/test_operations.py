@@ -173,6 +173,35 @@ def test_derivatives_of_the_smaller_and_the_larger_of_nan_are_nan(function):
     np.testing.assert_array_equal(evaluate(tape, x, [slope])[0][differs], expected[differs])
 
 
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        [("max", -1.0)],
+        [("max", -1.0), ("min", 0.5)],
+        [("min", 3.0), ("max", -1.0), ("max", -2.0), ("min", 1.0)],
+        [("max", 1.0), ("min", 1.0)],
+        [("max", 1.0), ("min", 0.5)],
+        [("min", -1.0), ("max", 1.0)],
+    ],
+)
+def test_a_number_between_constants_has_the_derivative_1_at_its_bounds_too_and_0_beyond(bounds):
+    """Where the bounds leave one value, it is 0. Oracle: differences of the values of both sides."""
+    tape = Tape()
+    node = tape.input(0)
+    for op, bound in bounds:
+        node = tape.node(op, tape.const(bound), node)
+    x, h = np.array([*ODD, -0.3, 0.0]), 2.0**-20
+    moves = np.stack([evaluate(tape, (x + s)[None], [node])[0] for s in (-h, 0, h)])
+    with np.errstate(invalid="ignore"):
+        expected = np.where(np.isnan(x), np.nan, (np.diff(moves, axis=0) == h).any(axis=0))
+    near = ~(abs(x) > 1e9)  # where x + h is not x
+    slope = Derivative(tape, {0: tape.const(1)}).of(node)
+    found = evaluate(tape, x[None], [slope])[0]
+    np.testing.assert_array_equal(found[near], expected[near])
+    far = np.where(np.isinf(moves[1]) | (moves[1] == x), 1.0, 0.0)
+    np.testing.assert_array_equal(found[~near], far[~near])
+
+
 @pytest.mark.parametrize(("first", "stride"), [(-1, 1), (7, 1), (4, 0), (4, -1)])
 def test_a_lookup_that_begins_outside_of_the_tables_is_refused(first, stride):
     with pytest.raises(ValueError, match="must begin within the tables of 7 numbers"):
