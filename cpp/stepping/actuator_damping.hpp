@@ -127,7 +127,7 @@ class ActuatorDamping {
       force.x = registers[outputs[Place::x]];
       force.lower = registers[outputs[Place::lower]];
       force.upper = max(force.lower, registers[outputs[Place::upper]]);
-      force.is_within = registers[outputs[Place::within]] > all<S>(0);
+      force.is_within = (force.x >= force.lower) & (force.x <= force.upper);
       force.d = force.k = all<S>(0);
     }
     const int* const slopes = outputs;

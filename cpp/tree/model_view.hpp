@@ -470,20 +470,19 @@ struct SignalSlope {
   }
 };
 
-/// Controllers, actuators, sensors and other signals of a scene, as programs.
 /// Numbers of a bounded force rest + clip(x, lower, upper) among the outputs of the slopes.
 struct SignalBounds {
-  enum Place : int { x, lower, upper, within };
-  static constexpr std::size_t count = 4;
+  enum Place : int { x, lower, upper };
+  static constexpr std::size_t count = 3;
 };
 
+/// Controllers, actuators, sensors and other signals of a scene, as programs.
 struct Signals {
   int states;            ///< numbers that integrators carry
   int integrals;         ///< the last of the states, on which nothing else depends
   int held_numbers;      ///< that change at instants only
   SignalProgram forces;  ///< outputs: forces on coordinates, efforts of ports, rates of states
-  /// Outputs: efforts of ports, the slopes, then x, its bounds and whether it is within for each bounded
-  /// force, and their slopes.
+  /// Outputs: efforts of ports, the slopes, then x and its bounds for each bounded force, and their slopes.
   SignalProgram slopes;
   SignalProgram readings;  ///< outputs: every signal
   int reading_count;

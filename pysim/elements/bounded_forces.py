@@ -21,18 +21,17 @@ _MOST_OPERATIONS = 40  # operations between a force and its bounds
 
 @dataclass(frozen=True)
 class BoundedForce:
-    """Nodes of a force rest + clip(x, lower, upper); `within` is 1 where the clip has the slope of x, else 0."""
+    """Nodes of a force rest + clip(x, lower, upper)."""
 
     rest: int
     x: int
     lower: int
     upper: int
-    within: int
 
     @property
     def nodes(self) -> list[int]:
         """Nodes that the program of slopes appends to its outputs, in this order."""
-        return [self.x, self.lower, self.upper, self.within]
+        return [self.x, self.lower, self.upper]
 
 
 class BoundedForces:
@@ -60,16 +59,15 @@ class BoundedForces:
             return None
         match operation.op, operation.args:
             case "min", (a, b):
-                return self._clipped(node, a, b, depth)
+                return self._clipped(a, b, depth)
             case "neg", (a,):
                 return self._scaled(self.of(a, depth), self._tape.const(-1))
-            case "mul", (a, b) if self._is_fixed(a) or self._is_fixed(b):
-                factor, other = (a, b) if self._is_fixed(a) else (b, a)
-                return self._scaled(self.of(other, depth), factor)
+            case "mul", (a, b):
+                force, factor = (b, a) if self._is_fixed(a) else (a, b)
+                if self._is_fixed(factor) or self._is_share(factor, force):
+                    return self._scaled(self.of(force, depth), factor)
             case (("add" | "sub"), (a, b)):
                 return self._sum(operation.op, a, b, depth)
-            case "select", (condition, a, b):
-                return self._shared(condition, a, b, depth)
         return None
 
     def _is_fixed(self, node: int) -> bool:
@@ -88,7 +86,12 @@ class BoundedForces:
             return index < self._states
         return source is not SignalSource.time
 
-    def _clipped(self, node: int, a: int, b: int, depth: int) -> BoundedForce | None:
+    def _is_share(self, factor: int, force: int) -> bool:
+        """Return whether a factor of a force depends on its sign, as limits of drives do; it is that at the start."""
+        sign = self._tape.node("less", self._tape.const(0), force)
+        return sign < factor and sign in self._tape.needed([factor])
+
+    def _clipped(self, a: int, b: int, depth: int) -> BoundedForce | None:
         """Return the force of min(max(x, lower), upper), x itself rest + clip(y, …) or not."""
         tape = self._tape
         inside, upper = (a, b) if self._is_fixed(b) else (b, a)
@@ -98,10 +101,9 @@ class BoundedForces:
         x, lower = inner.args if self._is_fixed(inner.args[1]) else inner.args[::-1]
         if not self._is_fixed(lower):
             return None
-        within = tape.node("mul", self._has_slope_of(inside, x), self._has_slope_of(node, inside))
         force = self.of(x, depth)
         if force is None:
-            return BoundedForce(tape.const(0), x, lower, upper, within)
+            return BoundedForce(tape.const(0), x, lower, upper)
         if not self._is_fixed(force.rest):
             return None
         return BoundedForce(
@@ -109,16 +111,7 @@ class BoundedForces:
             force.x,
             tape.node("max", force.lower, tape.node("sub", lower, force.rest)),
             tape.node("min", force.upper, tape.node("sub", upper, force.rest)),
-            tape.node("mul", force.within, within),
         )
-
-    def _has_slope_of(self, node: int, x: int) -> int:
-        """Return 1 where the derivative of a minimum or maximum is that of x, by the rule of `Derivative`."""
-        tape = self._tape
-        own = tape.nodes[node]
-        is_x = [tape.const(float(arg == x)) for arg in own.args]
-        chosen = is_x if own.op == "min" else is_x[::-1]
-        return tape.node("select", tape.node("less", *own.args), *chosen)
 
     def _scaled(self, force: BoundedForce | None, factor: int) -> BoundedForce | None:
         if force is None:
@@ -127,9 +120,7 @@ class BoundedForces:
         rest, x, lower, upper = (
             node("mul", factor, own) for own in (force.rest, force.x, force.lower, force.upper)
         )
-        return BoundedForce(
-            rest, x, node("min", lower, upper), node("max", lower, upper), force.within
-        )
+        return BoundedForce(rest, x, node("min", lower, upper), node("max", lower, upper))
 
     def _sum(self, op: str, a: int, b: int, depth: int) -> BoundedForce | None:
         tape = self._tape
@@ -140,18 +131,3 @@ class BoundedForces:
             return replace(first, rest=tape.node(op, first.rest, b))
         force = self._scaled(second, tape.const(1 if op == "add" else -1))
         return None if force is None else replace(force, rest=tape.node("add", a, force.rest))
-
-    def _shared(self, condition: int, a: int, b: int, depth: int) -> BoundedForce | None:
-        """Return the force of f · share, whose share depends on the sign of f: that at the start of the step."""
-        tape = self._tape
-        first, second = tape.nodes[a], tape.nodes[b]
-        if first.op != "mul" or second.op != "mul":
-            return None
-        common = [node for node in first.args if node in second.args]
-        if not common:
-            return None
-        force = self.of(common[0], depth)
-        shares = [
-            own.args[0] if own.args[1] == common[0] else own.args[1] for own in (first, second)
-        ]
-        return self._scaled(force, tape.node("select", condition, *shares))

@@ -13,6 +13,7 @@ import pytest
 
 import pysim
 from pysim.elements.block import ACTUATORS, CONTROLLERS, SENSORS, find_block
+from pysim.elements.bounded_forces import BoundedForces
 from pysim.elements.force import FORCES, depends_on_signals, find_force
 from pysim.elements.graph.builder import GraphBuilder
 from pysim.elements.signal_derivatives import SignalDerivatives
@@ -410,6 +411,32 @@ SYSTEMS |= {
         ambient=0.1,
     ),
 }
+BETWEEN_LIMITS = "servo between limits"  # of its range, and of effort and speed of its drive
+SYSTEMS[BETWEEN_LIMITS] = (
+    table("body", name="four", **BODY)
+    + table(
+        "joint",
+        name="limited",
+        type="prismatic",
+        parent="two",
+        child="four",
+        axis=[1, 0, 0],
+        effort_limit=1.5,
+        velocity_limit=1.0,
+        velocity_band=0.5,
+    )
+    + constant("aim", 0.7, "m")
+    + table(
+        "actuator",
+        name="m",
+        type="position_servo",
+        joint="limited",
+        command="aim",
+        kp=9.0,
+        kd=2.0,
+        force_range=[-2.0, 1.8],
+    )
+)
 NETWORKS = {
     "mlp",
     "learned_policy",
@@ -468,6 +495,29 @@ def test_derivatives_along_the_motions_of_the_inputs_are_those_of_complex_steps(
             np.testing.assert_allclose(given[inside], wanted[inside], rtol=1e-12, atol=1e-12 * size)
 
 
+def test_a_servo_between_limits_is_its_x_within_bounds_and_36_instructions_with_its_slopes(
+    tmp_path, monkeypatch, rng
+):
+    """Every step runs them. Oracles: the force, and complex steps of x."""
+    graph = graph_of(tmp_path, monkeypatch, SYSTEMS[BETWEEN_LIMITS])
+    (row,), tape = graph.forces.on_coordinates().values(), graph.tape
+    bounded = BoundedForces(graph.symbols, graph._coupled).of(row)
+    x = rng.uniform(-1.4, 1.4, (graph.symbols._count, 50))
+    force, rest, inner, lower, upper = evaluate(tape, x, [row, bounded.rest, *bounded.nodes])
+    np.testing.assert_allclose(force, rest + np.clip(inner, lower, upper), atol=1e-14)
+    assert 5 < ((lower < inner) & (inner < upper)).sum() < 45
+    derivatives = SignalDerivatives(graph.symbols, graph.groups, graph._coupled)
+    slopes, inner_slopes = (derivatives.of([node])[0] for node in (row, bounded.x))
+    rates = [rates for _, _, rates in derivatives._motions([row])]
+    for node, ((number, _),) in zip(inner_slopes, map(dict.items, rates), strict=True):
+        along = np.zeros_like(x)
+        along[number] = 1
+        exact = rate(tape, x, along, [bounded.x])[0]
+        np.testing.assert_allclose(evaluate(tape, x, [node])[0], exact, atol=1e-12)
+    program = graph.symbols.program([*slopes, *bounded.nodes, *inner_slopes]).program
+    assert len(program.code) <= 36
+
+
 def test_every_element_of_the_library_is_among_them():
     find_block("controller", "pd")
     find_force("rope")
@@ -482,7 +532,10 @@ def test_every_element_of_the_library_is_among_them():
         for name, plugin in FORCES.registered.items()
         if plugin.__module__.startswith("pysim.") and depends_on_signals(name)
     }
-    assert in_library == {*SYSTEMS, *INVERSE_DYNAMICS, *NETWORKS, *READ_ALONE, *USED} - {"sensors"}
+    assert in_library == {*SYSTEMS, *INVERSE_DYNAMICS, *NETWORKS, *READ_ALONE, *USED} - {
+        "sensors",
+        BETWEEN_LIMITS,
+    }
 
 
 @pytest.mark.filterwarnings("ignore:.*the run gained:pysim.PysimWarning")  # by long steps

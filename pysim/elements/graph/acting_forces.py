@@ -173,10 +173,8 @@ class ActingForces:
         if place.velocity_limit is not None:
             most = place.velocity_limit
             v = self._symbols.number(SignalSource.v, place.v)
-            width = place.velocity_band * most
-            forward: Any = np.clip((most - v) / width, 0.0, 1.0)
-            backward: Any = np.clip((most + v) / width, 0.0, 1.0)
-            total = np.where(total > 0, total * forward, total * backward)
+            room: Any = np.where(total > 0, most - v, most + v)
+            total = total * np.clip(room / (place.velocity_band * most), 0.0, 1.0)
         return total
 
     def on_ports(self, count: int) -> list[int]:
