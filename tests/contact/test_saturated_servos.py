@@ -41,6 +41,24 @@ def reference(folder: Path, text: str) -> pysim.Trajectory:
     return pysim.simulate(scene_of(folder, text + simulation("rk4", **keys)))
 
 
+@pytest.mark.filterwarnings("ignore:simulation.step:pysim.PysimWarning")  # of the free servo
+@pytest.mark.parametrize("bound", [RANGE, 1e12, np.inf])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_servo_leaves_a_bound_within_a_step_however_far_the_other_one_is(
+    side: float, bound: float, tmp_path: Path
+) -> None:
+    """At the start x is six times its bound, at the end within. Oracle: implicit Euler's spring and damper."""
+    ends = sorted((side * RANGE, -side * bound))
+    h, kd, x = 5e-3, 10.0, side * 6.0 * RANGE
+    scene = scene_of(tmp_path, servo(kd, 0.0, force_range=ends) + simulation("convex", step=h))
+    worlds = pysim.Worlds(scene)
+    worlds.q[:] = 1.0 - x / KP
+    worlds.step()
+    v = h * x / (INERTIA + h * kd + h**2 * KP)
+    assert abs(x - (h * KP + kd) * v) < RANGE
+    assert worlds.v[0] == pytest.approx(v, rel=1e-5)
+
+
 @pytest.mark.parametrize(("kd", "damping"), [(1e3, 5.0), (3e3, 2.0)])
 def test_a_stiff_servo_brakes_into_its_target_at_any_step(
     tmp_path: Path, kd: float, damping: float

@@ -106,7 +106,8 @@ class BoundedKind : public Kind<S> {
     });
   }
 
-  /// Impulses are those of the law relative to the range of the force, and within rounding.
+  /// Impulses are those of the law relative to the range of the force, but no wider than the force needs, and
+  /// within rounding.
   void evaluate() {
     converged_ = simd::everywhere<S>();
     each([&](BoundedIterate<S>& B) {
@@ -120,7 +121,7 @@ class BoundedKind : public Kind<S> {
       B.impulse = bounded_impulse(law, h_, B.now);
       const S size = fma(law.c, max(abs(B.now), abs(B.free)), abs(law.a));
       const S off = abs(B.impulse.gamma - B.gamma_hat);
-      converged_ &= off <= h_ * fma(tolerance_, law.upper - law.lower, all<S>(Kind<S>::rounding) * size);
+      converged_ &= off <= h_ * fma(tolerance_, range(law, B.now), all<S>(Kind<S>::rounding) * size);
     });
   }
 
@@ -175,7 +176,7 @@ class BoundedKind : public Kind<S> {
   void note(NewtonIteration& last) const {
     each([&](const BoundedIterate<S>& B) {
       const BoundedForce<S>& law = B.law;
-      const S range = h_ * (law.upper - law.lower), force = fnma(law.c, B.now, law.a);
+      const S range = h_ * this->range(law, B.now), force = fnma(law.c, B.now, law.a);
       this->add_cost(last, bounded_potential(law, h_, B.now), (B.now - B.free) * B.gamma_hat);
       this->add_residual(last, abs(B.impulse.gamma - B.gamma_hat), range);
       last.bounded += any((force < law.lower) | (force > law.upper));
@@ -183,6 +184,12 @@ class BoundedKind : public Kind<S> {
   }
 
  private:
+  /// Range of the force, which may be infinite: at most twice the size of the forces at v and at the start.
+  static S range(const BoundedForce<S>& law, S v) {
+    const S clipped = max(min(fnma(law.c, v, law.a), law.upper), law.lower);
+    return min(law.upper - law.lower, all<S>(2) * (abs(clipped) + abs(law.constant)));
+  }
+
   /// Whether the force at v is that of A, without an impulse.
   static Mask<S> is_within(const BoundedForce<S>& law, S v) {
     const S force = fnma(law.c, v, law.a);
