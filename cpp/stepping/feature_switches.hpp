@@ -3,7 +3,7 @@
 //
 // A pair is placed twice more, with body b displaced to either side, by ε of its shape's size in a direction
 // that no symmetry of a scene has. Where a point that pushes is then on another feature or elsewhere, a
-// switch lies between.
+// switch lies between, and where its normal is another.
 #pragma once
 
 #include "contact/deflections.hpp"
@@ -20,7 +20,7 @@ template <class S>
 struct PlacedPoint {
   int index;  ///< among those of the pair
   S feature;
-  Vec3<S> p;  ///< on the axes of b
+  Vec3<S> p, n;  ///< on the axes of b
   simd::Mask<S> pushes;
 };
 
@@ -50,12 +50,13 @@ class FeatureSwitches {
   }
 
  private:
-  static constexpr double jump = 1e-3;  ///< of a point, relative to the size of the shape; rims turn fast
+  static constexpr double jump = 1e-3;  ///< of a point by the size of the shape, and of n; rims turn fast
 
   simd::Mask<S> is_same(const PlacedPoint<S>& point, const contact::PairPoint<S>& other) const {
-    const Vec3<S> moved = other.p - point.p;
-    const S most = all<S>(Real(jump)) * size_;
-    const auto near = other.exists & (dot(moved, moved) <= most * most);
+    const Vec3<S> moved = other.p - point.p, turned = other.n - point.n;
+    const S most = all<S>(Real(jump)), distance = most * size_;
+    const auto near =
+        other.exists & (dot(moved, moved) <= distance * distance) & (dot(turned, turned) <= most * most);
     if (contact::recalls_features(pair_)) return near & (other.feature == point.feature);
     return point.index == other.index ? near : simd::nowhere<S>();
   }

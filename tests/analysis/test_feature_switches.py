@@ -1,6 +1,6 @@
 """Counts of steps in which two shapes are about to touch at other features.
 
-Oracle: bisection of a jump of the engine's own steps.
+Oracles: bisection of a jump of the engine's own steps, and their one-sided differences.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 import pysim
 from pysim.typing import Array
 from tests.analysis.test_gradients import BOX, scene_of
+from tests.analysis.test_scheme_gradients import scene_of as scheme_scene_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 CUBES = "[materials.default]\nfriction = 0.5\nstiffness = 2e4\n" + "".join(
@@ -101,6 +102,58 @@ def test_the_stop_of_a_joint_that_mimics_another_is_a_switch_of_its_name(tmp_pat
     worlds = pysim.Worlds(scene_of(tmp_path, text), 1)
     switches = pysim.gradient(worlds, steps=1, loss=loss).switches
     assert list(switches) == [("stop", "held")]
+
+
+@pytest.mark.parametrize("damping", [0.0, 50.0])
+def test_the_damper_of_a_stop_begins_at_a_switch(damping: float, tmp_path: Path) -> None:
+    """A step that begins at the limit and ends beyond has two slopes. Oracle: one-sided differences."""
+    text = f"""gravity = [0, 0, 0]
+[[body]]
+name = "slider"
+mass = 1.0
+[[joint]]
+name = "slider"
+type = "prismatic"
+axis = [0, 0, 1]
+child = "slider"
+limits = {{ upper = 0.2, stiffness = 1e4, damping = {damping} }}
+"""
+    scene, d = scene_of(tmp_path, text), 1e-6
+    worlds = pysim.Worlds(scene, 4)
+    worlds.q[:, 0], worlds.v[:, 0] = [0.2 - d, 0.2, 0.2 + d, 0.2 + 2 * d], 1.0
+    start = worlds.save()
+    worlds.step()
+    slopes = np.diff(worlds.v[:, 0]) / d
+    assert slopes[1] == pytest.approx(slopes[2], abs=1e-3)
+    assert (abs(slopes[0] - slopes[1]) > 0.1) == (damping > 0)
+    worlds.load(start)
+    switches = pysim.gradient(worlds, steps=1, loss=loss).switches
+    expected = {("stop", "slider"): [0, 1, 0, 0]} if damping else {}
+    assert {key: count.tolist() for key, count in switches.items()} == expected
+
+
+@pytest.mark.parametrize("scheme", ["convex", "rk4"])
+def test_an_edge_between_two_cells_of_a_height_field_is_a_switch_of_features(
+    scheme: str, tmp_path: Path
+) -> None:
+    """The lowest corner of a box is on a ridge, where the normal turns while the point stays."""
+    np.save(tmp_path / "heights.npy", np.array([[0.0, 0.3, 0.0]] * 3))
+    text = CUBES[: CUBES.index('[[body]]\nname = "high"')]
+    text += '[[ground]]\nheight_field = { file = "heights.npy", size = [2, 2] }\n'
+    scene = scene_of(tmp_path, "gravity = [0, 0, 0]\n" + text)
+    if scheme != "convex":
+        scene = scheme_scene_of(tmp_path, "gravity = [0, 0, 0]\n" + text, scheme)
+    worlds = pysim.Worlds(scene, 3)
+    x, y, z = 0.1, 0.15, 0.1  # half lengths of the box, which is turned by a little about the ridge
+    turn = np.array([np.sin(0.2), 0.0, 0.0, np.cos(0.2)])
+    worlds.q[:, 3:] = turn
+    R = np.array([[1, 0, 0], [0, np.cos(0.4), -np.sin(0.4)], [0, np.sin(0.4), np.cos(0.4)]])
+    corner = R @ np.array([-x, -y, -z])
+    worlds.q[:, :3] = np.array([0.0, 0.0, 0.3 - 1e-4]) - corner
+    worlds.q[:, 0] += [-1e-4, 0.0, 1e-4]
+    switches = pysim.gradient(worlds, steps=1, loss=loss).switches
+    counts = {key: count.tolist() for key, count in switches.items() if key[0] == "feature"}
+    assert counts == {("feature", "world, low"): [0, 1, 0]}
 
 
 def test_rims_that_turn_fast_meet_no_switch_of_features(tmp_path: Path) -> None:

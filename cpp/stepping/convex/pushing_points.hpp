@@ -263,7 +263,7 @@ class PushingPoints {
     const FeatureSwitches<S> switches(pair, X_WA, factor_.X_WB[pair.b]);
     const auto at = [&](int i) {
       const auto& P = iterate(first[i]);
-      return PlacedPoint<S>{number(first[i]) - pair.first, P.feature, P.at.p, first[i].touches};
+      return PlacedPoint<S>{number(first[i]) - pair.first, P.feature, P.at.p, P.at.n, first[i].touches};
     };
     return switches.met(end_of_pair(n) - n, at, [&](int i) -> Mask<S>& { return first[i].stays; });
   }

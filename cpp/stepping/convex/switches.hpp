@@ -1,6 +1,7 @@
 // Corners of the laws of coordinates and forces in a convex step:
 //
 //     |x₀ − h v_n| ≤ ε (|x₀| + h |v_n|)        a point begins or ends to touch; likewise a stop
+//     |x₀| ≤ ε h |v|                           a step begins where a stop does, whose damper acts beyond
 //     ||y| − r| ≤ ε r                          friction begins or ends to slide
 //     |f − bound| ≤ ε max(|f|, |bound|)        a force reaches its bound
 //
@@ -29,8 +30,11 @@ void count_coordinate(const SwitchCounts<S>& counts,
   }
   if (law.q < 0) return;
   auto stops = simd::nowhere<S>();
+  const S o = simd::all<S>(0), damping = simd::all<S>(law.damping);
   const auto meet = [&](S x, S into) {
-    stops |= counts.is_met(fma(h, into, x), simd::abs(x) + h * simd::abs(into));
+    const S end = fma(h, into, x), moved = h * simd::abs(into);
+    stops |= counts.is_met(end, simd::abs(x) + moved);
+    stops |= (damping > o) & (end > o) & counts.is_met(x, moved);
   };
   if (simd::is_finite(law.upper)) meet(at.above, v);
   if (simd::is_finite(law.lower)) meet(at.below, -v);
