@@ -68,7 +68,8 @@ class TapedAcceleration {
         lambda_(take<R>(w, model.rows)),
         tried_(take<R>(w, model.reduced_nv)),
         v_value_(take<S>(w, model.nv)),
-        rate_value_(take<S>(w, model.nv)) {}
+        rate_value_(take<S>(w, model.nv)),
+        met_(shared.switches == nullptr ? nullptr : take<S>(w, shared.switches->count())) {}
 
   /// Sets v̇ (reduced nv) at q and v of the user. `system` has numbers on the tape.
   void record(const System<R>& system, simd::Tape<S>& tape, R time, const R* q, const R* v, R* a) {
@@ -108,6 +109,7 @@ class TapedAcceleration {
     S *const bar = take<S>(w, count), *const kappa = take<S>(w, model_.rows);
     for (int i = 0; i < count; ++i) bar[i] = tree::take_cotangent(result_[i]);
     for (int i = 0; i < model_.rows; ++i) kappa[i] = tree::take_cotangent(lambda_[i]);
+    if (met_ != nullptr) shared_.switches->add(has_some(bar, count) | has_some(kappa, model_.rows), met_);
     adjoint_.solve(bar, kappa, w);
     for (int i = 0; i < count; ++i) tree::seed(residual_[i], bar[i]);
     pull_residual(tape, sums, kappa, w);
@@ -134,7 +136,7 @@ class TapedAcceleration {
     for (int i = 0; i < model_.nq; ++i) q_[i] = full_q[i];
     for (int i = 0; i < model_.nv; ++i) v_[i] = full_v[i];
     system.actuate(time, q, v, tau, w);
-    if (shared_.switches != nullptr) mark_switches(system, time, q, v, {reinterpret_cast<S*>(w.next)});
+    if (met_ != nullptr) mark_switches(system, time, q, v, {reinterpret_cast<S*>(w.next)});
     if (!has_passive(model_) && system.loads == nullptr) return {tau, nullptr};
     R* const passive = take<R>(w, model_.nv);
     if (has_passive(model_)) {
@@ -151,12 +153,18 @@ class TapedAcceleration {
     const auto values = [&w](const R* x, int count) { return values_of(x, count, w); };
     const R* const numbers = system.signals.numbers;
     const S *const full_q = values(q_, model_.nq), *const full_v = values(v_, model_.nv);
-    shared_.switches->mark_stops(full_q, full_v);
-    shared_.switches->mark_contacts(full_q, full_v, w);
+    shared_.switches->mark(full_q, full_v, met_, w);
     if (numbers == nullptr) return;
     const S *const users_q = values(q, model_.reduced_nq), *const users_v = values(v, model_.reduced_nv);
     const S* const held = values(numbers, model_.signals->numbers());
-    shared_.switches->mark_bounds(time.value, users_q, users_v, held, w);
+    shared_.switches->mark_bounds(time.value, users_q, users_v, held, met_, w);
+  }
+
+  /// Where one of the numbers is not zero.
+  static simd::Mask<S> has_some(const S* x, int count) {
+    auto some = simd::nowhere<S>();
+    for (int i = 0; i < count; ++i) some |= !(x[i] == all<S>(0));
+    return some;
   }
 
   static const S* values_of(const R* x, int count, Workspace<S>& w) {
@@ -335,6 +343,7 @@ class TapedAcceleration {
                                            *const lambda_,
                                                *const tried_;  ///< RNEA, r, v̇, λ, and w as r reads it
   S *const v_value_, *const rate_value_;
+  S* const met_;  ///< switches; null to count none
   bool is_solution_ = false;
   int begin_ = 0, begin_residual_ = 0, end_ = 0;  ///< operations of q, v and the forces, and of r
 };

@@ -39,7 +39,7 @@ PairSwitches<S> pair_switches(const contact::SmoothContacts& smooth,
     const S damper = d * P.v_n;
     met.touching |= from.exists & (P.x > o) & Counts::is_met(e - damper, e + abs(damper));
     if (!pair.law.hertz) met.touching |= from.exists & (abs(P.x) <= all<S>(near));
-    point[count++] = {from.index, from.feature, P.p, from.exists & (P.f_n > o)};
+    point[count++] = {from.index, from.feature, P.p, P.n, from.exists & (P.f_n > o)};
   };
   if (!contact::visit_smooth_points<S>(smooth, k, motion.X_AB, motion.V_AB, near, visit)) return met;
   const FeatureSwitches<S> switches(pair, nullptr, motion.X_AB);
@@ -50,30 +50,59 @@ PairSwitches<S> pair_switches(const contact::SmoothContacts& smooth,
   return met;
 }
 
-/// Switches that evaluations of a step of length h have met: 1 in worlds where they have, else 0.
+/// Switches that evaluations of a step of length h meet: 1 in worlds where they do, else 0.
 template <class S>
 class ForceSwitches {
  public:
   /// Memory is taken for switches of these sizes; null for none.
   ForceSwitches(const ModelOf<S>& model, const SwitchSizes* sizes, S h, Workspace<S>& w)
-      : model_(model), count_(sizes == nullptr ? 0 : sizes->count()), h_(h), number_(take<S>(w, count_)) {
-    for (int i = 0; i < count_; ++i) number_[i] = all<S>(0);
-    if (sizes != nullptr) met_ = SwitchCounts<S>::in(number_, *sizes);
+      : model_(model), sizes_(sizes == nullptr ? SwitchSizes{} : *sizes), h_(h), sum_(take<S>(w, count())) {}
+
+  int count() const { return sizes_.count(); }
+
+  /// Begins a step.
+  void begin() const {
+    for (int i = 0; i < count(); ++i) sum_[i] = all<S>(0);
   }
 
-  bool counts() const { return met_.counts(); }
-
-  /// Keeps what has been met in some worlds alone.
-  void keep(simd::Mask<S> worlds) const {
-    for (int i = 0; i < count_; ++i) number_[i] = select(worlds, number_[i], all<S>(0));
+  /// Marks the switches of forces in `met` [count] at q and v of the tree.
+  void mark(const S* q, const S* v, S* met, Workspace<S> w) const {
+    for (int i = 0; i < count(); ++i) met[i] = all<S>(0);
+    const auto marks = SwitchCounts<S>::in(met, sizes_);
+    mark_stops(q, v, marks);
+    mark_contacts(q, v, marks, w);
   }
 
-  void add_to(S* sums) const {
-    for (int i = 0; i < count_; ++i) sums[i] += number_[i];
+  /// Adds what an evaluation has met, in worlds whose step depends on it.
+  void add(simd::Mask<S> depends, const S* met) const {
+    for (int i = 0; i < count(); ++i) sum_[i] = max(sum_[i], select(depends, met[i], all<S>(0)));
   }
 
+  /// Adds the step to counts of steps.
+  void add_to(S* counts) const {
+    for (int i = 0; i < count(); ++i) counts[i] += sum_[i];
+  }
+
+  /// Marks bounds of forces at the user's q and v, with these numbers of signals, in `met`, as above.
+  PYSIM_NOINLINE void mark_bounds(
+      S time, const S* q, const S* v, const S* numbers, S* met, Workspace<S> w) const {
+    using Place = tree::SignalBounds;
+    const tree::Signals& signals = *model_.signals;
+    if (signals.bounded == 0) return;
+    const SignalPoint<S> at(model_, time, q, v, numbers, w);
+    const S* const registers = at.run(signals.slopes, w);
+    const int* outputs =
+        model_.program[signals.slopes.program].outputs + elements::effort_count(model_) + signals.slope_count;
+    const auto marks = SwitchCounts<S>::in(met, sizes_);
+    for (int n = 0; n < signals.bounded; ++n, outputs += Place::count) {
+      const S lower = registers[outputs[Place::lower]], upper = registers[outputs[Place::upper]];
+      note(marks.bound[n], marks.is_at_bound(registers[outputs[Place::x]], lower, max(lower, upper)));
+    }
+  }
+
+ private:
   /// Marks stops at q and v of the tree.
-  PYSIM_NOINLINE void mark_stops(const S* q, const S* v) const {
+  PYSIM_NOINLINE void mark_stops(const S* q, const S* v, const SwitchCounts<S>& met) const {
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       for (int k = 0; k < joint.blocks; ++k) {
@@ -81,14 +110,17 @@ class ForceSwitches {
         if (block.group != tree::Group::real) continue;
         for (int i = 0; i < block.nv; ++i) {
           const int at = joint.v + block.v + i;
-          mark(met_.stop[at], is_at_stop(model_.passive[at], q[joint.q + block.q + i], v[at]));
+          note(met.stop[at], is_at_stop(model_.passive[at], q[joint.q + block.q + i], v[at]));
         }
       }
     }
   }
 
   /// Marks smooth contacts at q and v of the tree.
-  PYSIM_NOINLINE void mark_contacts(const S* q, const S* v, Workspace<S> w) const {
+  PYSIM_NOINLINE void mark_contacts(const S* q,
+                                    const S* v,
+                                    const SwitchCounts<S>& met,
+                                    Workspace<S> w) const {
     using U = typename collision::UniformOf<S>::type;  // shapes are the same in all worlds
     if (model_.contacts == nullptr) return;
     const auto& smooth = *static_cast<const contact::SmoothContacts*>(model_.contacts->law);
@@ -98,38 +130,22 @@ class ForceSwitches {
     for (int k = 0; k < model_.contacts->pairs; ++k) {
       const tree::ContactForces::Bodies& bodies = model_.contacts->pair[k];
       const auto motion = elements::pair_motion<S>(body, bodies.a, bodies.b);
-      const auto met = pair_switches<U>(
+      const auto switches = pair_switches<U>(
           smooth, k, collision::same_lanes<elements::PairMotion<U>>(motion), {reinterpret_cast<U*>(w.next)});
-      mark(met_.touching[k], collision::same_lanes<simd::Mask<S>>(met.touching));
-      mark(met_.feature[k], collision::same_lanes<simd::Mask<S>>(met.feature));
+      note(met.touching[k], collision::same_lanes<simd::Mask<S>>(switches.touching));
+      note(met.feature[k], collision::same_lanes<simd::Mask<S>>(switches.feature));
     }
   }
 
-  /// Marks bounds of forces at the user's q and v, with these numbers of signals.
-  PYSIM_NOINLINE void mark_bounds(S time, const S* q, const S* v, const S* numbers, Workspace<S> w) const {
-    using Place = tree::SignalBounds;
-    const tree::Signals& signals = *model_.signals;
-    if (signals.bounded == 0) return;
-    const SignalPoint<S> at(model_, time, q, v, numbers, w);
-    const S* const registers = at.run(signals.slopes, w);
-    const int* outputs =
-        model_.program[signals.slopes.program].outputs + elements::effort_count(model_) + signals.slope_count;
-    for (int n = 0; n < signals.bounded; ++n, outputs += Place::count) {
-      const S lower = registers[outputs[Place::lower]], upper = registers[outputs[Place::upper]];
-      mark(met_.bound[n], met_.is_at_bound(registers[outputs[Place::x]], lower, max(lower, upper)));
-    }
-  }
-
- private:
-  static void mark(S& to, simd::Mask<S> met) { to = max(to, number(met)); }
+  static void note(S& to, simd::Mask<S> met) { to = max(to, number(met)); }
 
   simd::Mask<S> is_at_stop(const tree::Passive<typename S::Parameter>& law, S q, S v) const {
     const S k = all<S>(law.stop_stiffness), c = all<S>(law.stop_damping), o = all<S>(0);
     auto met = simd::nowhere<S>();
     const auto meet = [&](S limit, S x, S into) {
       const S spring = k * x, damper = c * into;
-      met |= met_.is_met(q - limit, abs(q) + abs(limit) + h_ * abs(v));
-      met |= (x > o) & met_.is_met(spring + damper, spring + abs(damper));
+      met |= SwitchCounts<S>::is_met(q - limit, abs(q) + abs(limit) + h_ * abs(v));
+      met |= (x > o) & SwitchCounts<S>::is_met(spring + damper, spring + abs(damper));
     };
     if (simd::is_finite(law.upper)) meet(all<S>(law.upper), q - all<S>(law.upper), v);
     if (simd::is_finite(law.lower)) meet(all<S>(law.lower), all<S>(law.lower) - q, -v);
@@ -137,10 +153,9 @@ class ForceSwitches {
   }
 
   const ModelOf<S>& model_;
-  const int count_;
+  const SwitchSizes sizes_;
   const S h_;
-  S* const number_;
-  SwitchCounts<S> met_ = {};
+  S* const sum_;
 };
 
 }  // namespace pysim::stepping

@@ -178,6 +178,7 @@ class SchemeStepProduct : public TapedStep<S> {
     S gravity[3] = {o, o, o};
     for (int i = 0; i < dynamics::step_block_numbers(model_.nv); ++i) inertia[i] = o;
     for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
+    switches_.begin();
     seed_signals(bar);
     const AccelerationCotangents<S> of_model = {sums.theta, inertia, places, gravity};
     if (projects()) {
@@ -260,7 +261,6 @@ class SchemeStepProduct : public TapedStep<S> {
     const R time(segment.time);
     if constexpr (carries_acceleration<Scheme>) {
       jump<R>(system, on_tape(jumped), time, q_, end_v_);
-      switches_.keep(jumped);
     }
     TapedScheme<Scheme>::template step<R>(system, time, R(h_), q_, end_v_);
     begin_end_ = tape_.edges;

@@ -131,7 +131,7 @@ def test_hertz_contact_begins_without_a_switch_and_lets_go_at_one(tmp_path: Path
     }
 
 
-@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4", "implicit_midpoint"])
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4"])
 def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(
     scheme: str, tmp_path: Path
 ) -> None:
@@ -192,3 +192,31 @@ def test_a_bound_on_one_side_is_no_switch_elsewhere(tmp_path: Path) -> None:
     for scheme in ("convex", *SCHEMES):
         worlds = at(scene_of(tmp_path, text, scheme), np.array([1e-3, 2e-3]))
         assert not pysim.gradient(worlds, steps=2, loss=loss).switches
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_world_that_goes_on_counts_beside_one_that_begins_what_it_counts_alone(
+    scheme: str, tmp_path: Path
+) -> None:
+    """The evaluations of a world that begins are none of the others' steps."""
+    scene = scene_of(tmp_path, SCENES["stop"], scheme)
+    counts = []
+    for count in (1, 2):
+        worlds = at(scene, np.array([0.2 - STEP, 0.1])[:count], 1.0)
+        worlds.step()
+        assert worlds.q[0, 0] == 0.2
+        if count == 2:
+            worlds.reset(where=[1])
+        switches = pysim.gradient(worlds, steps=1, loss=loss).switches
+        counts.append({key: n[0] for key, n in switches.items() if n[0]})
+    assert counts[0] == counts[1]
+
+
+def test_a_prediction_on_which_the_step_does_not_depend_is_no_switch(tmp_path: Path) -> None:
+    """The implicit midpoint rule begins with the acceleration at the start, where a stop is."""
+    scene = scene_of(tmp_path, SCENES["stop"], "implicit_midpoint")
+    left, right = one_sided_slopes(scene, 0.2, 1.0)
+    assert left == pytest.approx(right, rel=1e-5)
+    assert not pysim.gradient(at(scene, np.array([0.2]), 1.0), steps=1, loss=loss).switches
+    through = pysim.gradient(at(scene, np.array([0.2 - STEP / 2]), 1.0), steps=1, loss=loss)
+    assert through.switches.keys() == {("stop", "slider")}
