@@ -31,6 +31,18 @@ child = "{name}"
     for name, width in (("low", 0.3), ("high", 0.2))
 )
 
+SLIDER = """
+gravity = [0, 0, 0]
+[[body]]
+name = "slider"
+mass = 1.0
+[[joint]]
+name = "slider"
+type = "prismatic"
+axis = [0, 0, 1]
+child = "slider"
+"""
+
 
 def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
     return v.sum((1, 2)), np.zeros_like(q), np.ones_like(v)
@@ -50,8 +62,8 @@ def after_a_step(scene: pysim.Scene, z: Array) -> Array:
     return np.array(worlds.v)
 
 
-def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(tmp_path: Path) -> None:
-    scene = scene_of(tmp_path, CUBES)
+def heights_beside_the_jump(scene: pysim.Scene) -> tuple[float, float]:
+    """Return heights of the cube between which its normal turns from along x to along z, by bisection."""
     low, high = 0.198, 0.2
     for _ in range(60):
         middle = (low + high) / 2
@@ -60,7 +72,13 @@ def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(tmp_path:
         low, high = (low, middle) if jumps[0] > jumps[1] else (middle, high)
     v = after_a_step(scene, np.array([low, high]))
     assert high - low < 1e-15
-    assert np.linalg.norm(v[1] - v[0]) > 1e-2  # the normal is along x, then along z
+    assert np.linalg.norm(v[1] - v[0]) > 1e-2
+    return low, high
+
+
+def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, CUBES)
+    low, high = heights_beside_the_jump(scene)
     worlds = corner_on_corner(scene, np.array([low - 1e-6, low, high, high + 1e-6]))
     switches = pysim.gradient(worlds, steps=1, loss=loss).switches
     assert [kind for kind, _ in switches] == ["feature"]
@@ -107,17 +125,7 @@ def test_the_stop_of_a_joint_that_mimics_another_is_a_switch_of_its_name(tmp_pat
 @pytest.mark.parametrize("damping", [0.0, 50.0])
 def test_the_damper_of_a_stop_begins_at_a_switch(damping: float, tmp_path: Path) -> None:
     """A step that begins at the limit and ends beyond has two slopes. Oracle: one-sided differences."""
-    text = f"""gravity = [0, 0, 0]
-[[body]]
-name = "slider"
-mass = 1.0
-[[joint]]
-name = "slider"
-type = "prismatic"
-axis = [0, 0, 1]
-child = "slider"
-limits = {{ upper = 0.2, stiffness = 1e4, damping = {damping} }}
-"""
+    text = SLIDER + f"limits = {{ upper = 0.2, stiffness = 1e4, damping = {damping} }}\n"
     scene, d = scene_of(tmp_path, text), 1e-6
     worlds = pysim.Worlds(scene, 4)
     worlds.q[:, 0], worlds.v[:, 0] = [0.2 - d, 0.2, 0.2 + d, 0.2 + 2 * d], 1.0

@@ -12,22 +12,17 @@ import pytest
 
 import pysim
 from pysim.typing import Array
-from tests.analysis.test_feature_switches import CUBES, loss
+from tests.analysis.test_feature_switches import (
+    CUBES,
+    SLIDER,
+    corner_on_corner,
+    heights_beside_the_jump,
+    loss,
+)
 from tests.analysis.test_scheme_gradients import SCHEMES, scene_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 STEP = 2e-3
-SLIDER = """
-gravity = [0, 0, 0]
-[[body]]
-name = "slider"
-mass = 1.0
-[[joint]]
-name = "slider"
-type = "prismatic"
-axis = [0, 0, 1]
-child = "slider"
-"""
 STOP = "limits = { upper = 0.2, stiffness = 1e4, damping = 50.0 }\n"
 SERVO = """
 [[signal]]
@@ -137,22 +132,8 @@ def test_a_normal_that_turns_between_two_faces_is_a_switch_of_features(
 ) -> None:
     """A cube overlaps another by 1 mm along x; as it rises, the least overlap is along z."""
     scene = scene_of(tmp_path, "gravity = [0, 0, 0]\n" + CUBES, scheme)
-
-    def corner_on_corner(z: Array) -> pysim.Worlds:
-        worlds = pysim.Worlds(scene, len(z))
-        worlds.q[:, 7:10] = [0.199, 0.01, 0.0]
-        worlds.q[:, 9] = z
-        return worlds
-
-    low, high = 0.198, 0.2
-    for _ in range(60):
-        middle = (low + high) / 2
-        worlds = corner_on_corner(np.array([low, middle, high]))
-        worlds.step()
-        jumps = np.linalg.norm(np.diff(worlds.v, axis=0), axis=1)
-        low, high = (low, middle) if jumps[0] > jumps[1] else (middle, high)
-    assert high - low < 1e-15
-    worlds = corner_on_corner(np.array([low - 1e-6, low, high, high + 1e-6]))
+    low, high = heights_beside_the_jump(scene)
+    worlds = corner_on_corner(scene, np.array([low - 1e-6, low, high, high + 1e-6]))
     switches = pysim.gradient(worlds, steps=1, loss=loss).switches
     assert {key: count.tolist() for key, count in switches.items()} == {
         ("feature", "low, high"): [0, 1, 1, 0]
@@ -174,7 +155,7 @@ def test_the_stop_of_a_joint_that_mimics_another_is_a_switch_of_its_name(tmp_pat
 def test_switches_are_those_of_a_world_alone_and_with_parameters_of_its_own(
     scheme: str, tmp_path: Path
 ) -> None:
-    """Seven worlds at the stop or beside it, whose masses or limits are parameters."""
+    """Seven worlds at the stop or beside it, whose masses are parameters."""
     scene = scene_of(tmp_path, SCENES["stop"], scheme)
     q = np.array([0.1, 0.2, 0.15, 0.2, 0.25, 0.2, 0.05])
     expected = (q == 0.2).astype(int)

@@ -61,9 +61,8 @@ def test_schemes_and_joints_in_python_are_resumed_to_the_bit(
 ) -> None:
     scene = disc(scheme, kind, event)
     segments_of(scene, tmp_path / "whole.h5", monkeypatch)
-    count = round(
-        scene.settings.duration / scene.settings.every
-    )  # of outputs; calls end by time, too
+    # Every output ends a segment; others end where a call took long.
+    count = round(scene.settings.duration / scene.settings.every)
     draw = random.Random(f"{scheme} {kind} {event}")
     for _ in range(2):
         run_to_stop(scene, tmp_path / "run.h5", draw.randrange(3, count), monkeypatch)
