@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import time
-import warnings
 from typing import TYPE_CHECKING
 
 import pytest
 
-import pysim
 from pysim.scene.packages import robots_folder
 from tests.corpus.collect import models_in, outcome_of, table
 from tests.robots import robot_path
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-HUMANOID = """<mujoco model="chain"><option timestep="0.002"/>
-<default><geom contype="0" conaffinity="0"/><joint armature="0.01" damping="1"/></default>
-<worldbody>{}</worldbody></mujoco>"""
 
 
 @pytest.fixture
@@ -63,38 +56,3 @@ def test_the_installed_robots_load_and_agree_with_pinocchio() -> None:
     assert refused <= {"romeo_laas_small.urdf"}
     assert not [o for o in outcomes if o.verdict == "differs"]
     assert sum(o.verdict == "agrees" for o in outcomes) > 50
-
-
-@pytest.mark.slow
-def test_the_panda_loads_in_a_quarter_of_a_second() -> None:
-    path = robot_path("panda")
-    assert _load_time(path) <= 0.25
-
-
-@pytest.mark.slow
-def test_a_humanoid_loads_in_three_tenths_of_a_second(tmp_path: Path) -> None:
-    """As many bodies, joints and geoms as MuJoCo's humanoid has."""
-    joint = '<joint type="hinge" axis="{} 1 0.2" range="-60 60" limited="true"/>'
-    body = '<body pos="0 0.1 0.2">{}<geom type="capsule" size="0.05 0.1"/>{}</body>'
-    limbs = ""
-    for _ in range(4):
-        limb = ""
-        for k in range(3):
-            limb = body.format(joint.format(k) + joint.format(-1 - k), limb)
-        limbs += limb
-    torso = f'<body name="torso"><freejoint/><geom size="0.1"/>{limbs}</body>'
-    path = tmp_path / "humanoid.xml"
-    path.write_text(HUMANOID.format(torso), "utf-8")
-    assert _load_time(path) <= 0.3
-
-
-def _load_time(path: Path) -> float:
-    """Return the shortest processor time [s] of three loads after one that imports what is needed."""
-    durations = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for _ in range(4):
-            begin = time.process_time()
-            pysim.load_model(path)
-            durations.append(time.process_time() - begin)
-    return min(durations[1:])

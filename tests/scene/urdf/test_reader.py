@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -740,13 +739,6 @@ def test_a_leader_may_carry_a_massless_finger_if_a_follower_has_mass(write: Writ
     joint = '<joint name="{0}" type="revolute"><parent link="a"/><child link="{0}"/>{1}</joint>'
     path = write(links + joint.format("b", "") + joint.format("c", '<mimic joint="b"/>'))
     assert compile_model(read_urdf(path)).nv == 1
-
-
-@pytest.mark.slow
-def test_a_robot_with_forty_meshes_is_read_in_less_than_a_second() -> None:
-    start = time.process_time()
-    read_robot("panda")
-    assert time.process_time() - start < 1.0
 
 
 def test_a_cycle_is_named(write: Write) -> None:
