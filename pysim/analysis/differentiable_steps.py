@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
 _MOST_LISTED_WORLDS = 10  # worlds that an error names
-_SIGNAL_TOLERANCE = 1e-9  # by which numbers of signals that begin again may differ
 
 
 class DifferentiableSteps:
@@ -281,22 +280,18 @@ class DifferentiableSteps:
     def _pull_start(self, bar: dict[str, Array]) -> None:
         """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
 
-        What these blocks set follows from the parameters of the worlds, see `WorldParameters`. In worlds that hold
-        other numbers, because their q, v or inputs were written since, the numbers follow from nothing.
+        Numbers that these blocks have set follow parameters, see `RecordBlocks.follow`, and others follow from nothing.
         """
         records, signals = self.records, self.scene.signals
         records.engine.load(self.begun, self.every)
         new = self.every[(records.steps == 0) & (records.t == 0)]
         if signals is None or not bar["numbers"].size or not len(new):
             return
-        held = records.signals[new]
-        records.blocks.begin_again(new)
-        same = np.isclose(
-            records.signals[new], held, _SIGNAL_TOLERANCE, _SIGNAL_TOLERANCE, equal_nan=True
-        )
-        follows = np.isin(self.packed, new[same.all(axis=1)])
-        records.blocks.clear(self.every, settled=True)
-        of_followers = {**bar, "signals": np.where(follows[:, None], bar["signals"], 0.0)}
+        start, follows = records.blocks.at_start(new), np.zeros(records.signals.shape, bool)
+        follows[new] = records.blocks.are_as_at_start(new, start)
+        records.blocks.clear(self.every)
+        signal_bar = np.where(follows[self.packed], bar["signals"], 0.0)
+        of_followers = {**bar, "signals": signal_bar}
         self._pull("start", of_followers, (signals.settled, signals.settled_outputs))
 
     def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:

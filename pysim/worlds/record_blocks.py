@@ -15,9 +15,15 @@ from pysim.typing import Array
 from pysim.worlds.signal_runs import SignalRun, start_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from pysim.worlds.loading import Scene
     from pysim.worlds.world_records import WorldRecords
+
+# by which a number may differ from that of the start, whose programs may round otherwise since: relative, and at 0
+START_TOLERANCE, START_ROUNDING = 1e-9, 1e-12
 
 
 class RecordBlocks:
@@ -56,55 +62,101 @@ class RecordBlocks:
             inputs: values of the scene's inputs (n, inputs) in file order; their start by default.
             numbers: of the signals (n, numbers) to go on with; they start anew by default.
         """
-        signals = self._records.signals
-        signals[worlds] = self._start_numbers(worlds) if numbers is None else numbers
+        records = self._records
+        start = self._start_numbers(worlds) if numbers is None else numbers.copy()
         if inputs is not None:
-            signals[np.ix_(worlds, self._input_places)] = inputs
+            start[:, self._input_places] = inputs
         if numbers is None:
-            self._run_at_start(worlds, t, threads)
+            start = self._run_at_start(worlds, t, start, threads, records.scene_of)
+        records.signals[worlds] = start
         goes_on = numbers is not None and (inputs is not None or self._is_instant(t))
         self._jumped[worlds] = goes_on
 
-    def begin_again(self, worlds: NDArray[np.int32]) -> None:
-        """Let the signals of worlds that have made no step begin again, under the same inputs."""
-        signals = self._records.scene.signals
-        if signals is None or signals.callbacks:
-            return
-        self.clear(worlds)
-        self._run_at_start(worlds, float(self._records.t[worlds[0]]), 1)
+    def at_start(
+        self, worlds: NDArray[np.int32], scene_of: Callable[[int], Scene] | None = None
+    ) -> Array:
+        """Return the numbers (k, numbers) with which signals of worlds would begin at their t, q, v and inputs.
 
-    def clear(self, worlds: NDArray[np.int32], *, settled: bool = False) -> None:
-        """Set the numbers of signals to those before their blocks run at the start, under the same inputs.
+        Outputs of controllers in Python, which are not called, are those that they have.
 
-        With `settled` they have the initial values that depend on one another.
+        Args:
+            worlds: their numbers (k,), which have the same t.
+            scene_of: returns the scene of a world of a list; with its parameters by default.
         """
-        records, at_inputs = self._records, np.ix_(worlds, self._input_places)
-        inputs = records.signals[at_inputs]
-        records.signals[worlds] = self._start_numbers(worlds)
-        records.signals[at_inputs] = inputs
+        records = self._records
+        if records.scene.signals is None or not len(worlds):
+            return records.signals[worlds]
+        start = self._before_start(worlds)
+        t, scene_of = float(records.t[worlds[0]]), scene_of or records.scene_of
+        return self._run_at_start(worlds, t, start, 1, scene_of, calls=False)
+
+    def are_as_at_start(self, worlds: NDArray[np.int32], start: Array) -> NDArray[np.bool_]:
+        """Return which numbers of signals (k, numbers) are still those of `start`, as `at_start` returns them."""
+        held = self._records.signals[worlds]
+        return np.isclose(held, start, START_TOLERANCE, START_ROUNDING, equal_nan=True)
+
+    def follow(self, worlds: NDArray[np.int32], before: Array) -> None:
+        """Let signals of worlds that have made no step follow written parameters.
+
+        A number that is as it was at the start becomes that of the start now. Any other was written, or follows from
+        a q, v or input that was overwritten; it stays.
+
+        Args:
+            worlds: their numbers (k,).
+            before: what `at_start` returned before the parameters were written.
+        """
+        start = self.at_start(worlds)
+        follows = self.are_as_at_start(worlds, before) & (start != before)
+        self._records.signals[worlds] = np.where(follows, start, self._records.signals[worlds])
+
+    def clear(self, worlds: NDArray[np.int32]) -> None:
+        """Set signals to those before their blocks run at the start, with the initial values that depend on others."""
+        records = self._records
+        records.signals[worlds] = self._before_start(worlds)
         signals = records.scene.signals
         places = np.array(() if signals is None else signals.settled, int)
-        if settled and len(places):
+        if len(places):
             with records.scene_with_numbers(worlds) as scene:
                 run = SignalRun(scene, records.signals[worlds], worlds=worlds, count=records.count)
                 run.settle(float(records.t[worlds[0]]), *records.states(worlds))
             records.signals[np.ix_(worlds, places)] = run.numbers[:, places]
 
-    def _run_at_start(self, worlds: NDArray[np.int32], t: float, threads: int) -> None:
-        """Set the states of signals that depend on the start at t [s], from their numbers before it."""
+    def _before_start(self, worlds: NDArray[np.int32]) -> Array:
+        """Return the numbers of signals before their blocks run at the start, under the same inputs."""
+        signals = self._records.scene.signals
+        assert signals is not None
+        start = self._start_numbers(worlds)
+        called = [places for own in signals.callbacks for _, places in own.outputs]
+        kept = np.concatenate([self._input_places, *called]).astype(int)
+        start[:, kept] = self._records.signals[np.ix_(worlds, kept)]
+        return start
+
+    def _run_at_start(
+        self,
+        worlds: NDArray[np.int32],
+        t: float,
+        start: Array,
+        threads: int,
+        scene_of: Callable[[int], Scene],
+        *,
+        calls: bool = True,
+    ) -> Array:
+        """Return the numbers of signals after their blocks have run at the start at t [s], from those before it."""
         records = self._records
         signals = records.scene.signals
         assert signals is not None
-        parts = [worlds]
+        parts = [slice(0, len(worlds))]
         if records.scenes is not None and (signals.touching or signals.measuring):
             # contacts at the start follow the law of each scene
-            parts = np.split(worlds, len(worlds))
-        for some in parts:
-            with records.scene_with_numbers(some) as varied:
-                scene = varied if len(parts) == 1 else records.scene_of(int(some[0]))
-                run = SignalRun(scene, records.signals[some], worlds=some, count=records.count)
+            parts = [slice(k, k + 1) for k in range(len(worlds))]
+        for part in parts:
+            some = worlds[part]
+            with records.varied.scene_of_states(some) as varied:
+                scene = varied if len(parts) == 1 else scene_of(int(some[0]))
+                run = SignalRun(scene, start[part], calls, some, records.count)
                 run.begin(t, *records.states(some), threads)
-            records.signals[some] = run.numbers
+            start[part] = run.numbers
+        return start
 
     def _is_instant(self, t: float) -> bool:
         return SignalRun(self._records.scene, self._records.signals).is_instant(t)

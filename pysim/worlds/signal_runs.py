@@ -121,21 +121,23 @@ class SignalRun:
             self.numbers[:] = start
             return found
 
+        settles = np.zeros(z.shape[:-1], bool)  # world by world
         with np.errstate(all="ignore"):
             for _ in range(MOST_NEWTON_STEPS):
                 left = f(z) - z
-                if np.all(np.abs(left) <= INITIAL_VALUE_TOLERANCE * (1 + np.abs(z))):
-                    place(z)
-                    return
+                most = INITIAL_VALUE_TOLERANCE * (1 + np.abs(z))
+                settles |= np.all(np.abs(left) <= most, axis=-1)
+                if settles.all():
+                    break
                 slopes = np.empty((*z.shape, len(at)))
                 for k in range(len(at)):
                     step = np.zeros(len(at))
                     step[k] = 0.5
                     slopes[..., k] = f(z + step) - f(z - step)
-                try:
-                    z = z + np.linalg.solve(np.eye(len(at)) - slopes, left[..., None])[..., 0]
-                except np.linalg.LinAlgError:  # no start, or any, is that of its input
-                    return
+                change = _solutions(np.eye(len(at)) - slopes, left)
+                z = np.where(settles[..., None], z, z + change)
+        place(z)
+        self.numbers[:] = np.where(settles[..., None], self.numbers, start)
 
     def update(
         self,
@@ -269,6 +271,16 @@ class SignalRun:
             threads=threads,
             **self._measured,
         )
+
+
+def _solutions(matrices: Array, b: Array) -> Array:
+    """Return the solutions (…, n) of sets of equations (…, n, n), NaN where one is singular."""
+    try:
+        return np.asarray(np.linalg.solve(matrices, b[..., None])[..., 0])
+    except np.linalg.LinAlgError:  # no start, or any, is that of its input
+        if matrices.ndim == 2:
+            return np.full_like(b, np.nan)
+        return np.array([_solutions(A, own) for A, own in zip(matrices, b, strict=True)])
 
 
 def begin_signals(

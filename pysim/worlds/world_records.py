@@ -179,6 +179,8 @@ class WorldRecords:
             inputs: values of the scene's inputs (n, inputs) in file order; their start by default.
             signals: numbers of signals (n, numbers) to go on with; they start anew by default.
         """
+        if self.scene.signals is not None and self.parameters is not None:
+            self.parameters.accept()
         rows = slice(None) if selection is None else selection
         worlds = self.chosen(selection)
         self.t[rows], self.q[rows], self.v[rows], self.loop_q[rows] = t, q, v, loop_q

@@ -185,10 +185,11 @@ def test_numbers_with_which_python_computes_have_the_gradient_of_differences(
 
 
 @pytest.mark.parametrize("path", ["controller.pd.kp", "body.lower.mass"])
-def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
-    path: str, tmp_path: Path
+@pytest.mark.parametrize("written", ["q", "state"])
+def test_parameters_change_start_values_alone_that_were_not_written(
+    written: str, path: str, tmp_path: Path
 ) -> None:
-    """What blocks hold since the begin of the worlds follows from no parameter, as in the differences."""
+    """What blocks hold of an earlier q, and a written state, follow from none; the filter's second state does."""
     own = {"period": 5e-3}
     text = ARM + table("sensor", name="read", type="coordinates", coordinates=JOINTS, **own)
     inputs = ["target", "read.q", "read.v"]
@@ -196,32 +197,35 @@ def test_parameters_change_no_loss_of_worlds_whose_states_were_written(
     text += table("controller", name="pd", type="pd", **gains, **own)
     text += table("controller", name="hold", type="gravity_compensation", share=0.8, **own)
     text += table("controller", name="sum", type="sum", inputs=["pd", "hold"], weights=[1.0, 1.0])
-    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="sum")
+    text += table("controller", name="slow", type="low_pass", inputs=["sum"], time_constant=0.02)
+    text += table("actuator", name="motors", type="force", coordinates=JOINTS, command="slow")
     scene = scene_of(tmp_path, text, passes=1)
 
     def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
         return (q**2).sum((1, 2)), 2 * q, 0 * v
 
-    def written(value: Array | None = None) -> pysim.Worlds:
+    def worlds_with(value: Array | None = None) -> pysim.Worlds:
         worlds = pysim.Worlds(scene, 1)
-        worlds.q += [0.3, 0.2]
-        held = worlds._records.signals.copy()
+        if written == "q":
+            worlds.q += [0.3, 0.2]
+        else:
+            worlds._records.signals[:, 0] = 3.0
         if value is not None:
             worlds.parameters[path][0] = value
-            worlds._accept(None)
-            worlds._records.signals[:] = held
         return worlds
 
-    worlds = written()
+    assert scene.signals is not None
+    assert scene.signals.state_names == ("slow.filtered[0]", "slow.filtered[1]")
+    worlds = worlds_with()
     held = worlds._records.signals.copy()
     gradient = pysim.gradient(worlds, steps=13, loss=loss, by=[path])
     np.testing.assert_array_equal(worlds._records.signals, held)
-    assert gradient.loss == pysim.gradient(written(), steps=13, loss=loss).loss
+    assert gradient.loss == pysim.gradient(worlds_with(), steps=13, loss=loss).loss
     start = np.array(worlds.parameters[path][0])
     for k in range(start.size):
         unit = np.eye(start.size)[k].reshape(start.shape)
         change = [
-            weight * pysim.gradient(written(start + n * 1e-2 * unit), steps=13, loss=loss).loss
+            weight * pysim.gradient(worlds_with(start + n * 1e-2 * unit), steps=13, loss=loss).loss
             for n, weight in WEIGHTS.items()
         ]
         assert np.ravel(gradient.parameters[path][0])[k] == pytest.approx(

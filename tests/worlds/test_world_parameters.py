@@ -275,7 +275,7 @@ def test_a_written_world_begins_no_signals_of_other_worlds(tmp_path: Path) -> No
         own.q[:] += 0.3  # the controller has run, and reads them at its next instant
     worlds.parameters["controller.weight.share"][0] = 0.25
     for own in (worlds, other):
-        own.step(seconds=0.01)
+        own.step(seconds=0.03)
     np.testing.assert_array_equal(worlds.q[1], other.q[1])
     assert worlds.q[0] != other.q[0]
 

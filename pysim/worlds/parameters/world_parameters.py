@@ -144,10 +144,11 @@ class WorldParameters(Mapping[str, Any]):
         worlds = np.flatnonzero(changed)
         if len(worlds):
             written = [name for block in self._blocks for name in block.written_names(worlds)]
+            records = self._records
+            new = worlds[(records.steps[worlds] == 0) & (records.t[worlds] == 0)].astype(np.int32)
+            before = records.blocks.at_start(new, lambda k: self._scene_of(k, self._seen))
             self._accept(written, worlds)
-            new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
-            if len(new):
-                self._records.blocks.begin_again(new.astype(np.int32))
+            records.blocks.follow(new, before)
 
     def take_moved(self) -> NDArray[np.intp]:
         """Return the worlds whose lengths were written, and forget them."""
@@ -266,8 +267,6 @@ class WorldParameters(Mapping[str, Any]):
     def open(self, paths: Sequence[str]) -> list[Parameter]:
         """Return parameters; fields of elements are numbers of programs from now on.
 
-        Signals of worlds that have made no step begin again only where something was written.
-
         Raises:
             SimulationError: there is no such number, or it changes more than numbers of steps.
         """
@@ -377,11 +376,13 @@ class WorldParameters(Mapping[str, Any]):
         self.accept()
         return self._scene_of(k)
 
-    def _scene_of(self, k: int) -> Scene:
+    def _scene_of(self, k: int, of_worlds: Mapping[str, Array] | None = None) -> Scene:
+        """Return the scene of a world, with its numbers of those of all worlds, which are present ones by default."""
+        values = self._values if of_worlds is None else of_worlds
         own, scene, paths = self._records.scenes, self._scene, self._paths
         if own is not None:
             scene, paths = VariedScene(own[k], self._records.is_convex), ParameterPaths(own[k])
-        return scene.compiled({paths.find(name): x[k] for name, x in self._values.items()})
+        return scene.compiled({paths.find(name): x[k] for name, x in values.items()})
 
     def save(self, worlds: NDArray[np.int32]) -> bytes:
         """Return the numbers of worlds; nothing if no world was given any."""
