@@ -103,7 +103,8 @@ class Inputs(Mapping[str, Any]):
             raise SimulationError("controls", f"{problem}; leave rows out")
         if not np.isfinite(values).all():
             raise SimulationError("controls", "must be finite, got nan or inf")
-        return np.array(np.broadcast_to(values, (self._records.count, count, size))), count
+        shared = np.broadcast_to(values, (self._records.count, count, size))
+        return np.array(shared, order="C"), count
 
     def of_steps(self, controls: ArrayLike, steps: int) -> Array:
         """Return the inputs (n, steps, inputs) of steps, checked."""

@@ -98,6 +98,13 @@ def test_rows_are_written_to_the_arrays_of_the_caller_and_held_inputs_stay(tmp_p
     np.testing.assert_array_equal(rows.signals["pd"][:, -1], other.signals["pd"])
 
 
+def test_worlds_share_controls_without_their_axis(tmp_path: Path) -> None:
+    shared, apart = (pysim.Worlds(servo(tmp_path), 3) for _ in range(2))
+    controls = draws(1)[0]
+    rows = shared.rollout(controls)
+    np.testing.assert_array_equal(rows.q, apart.rollout(np.tile(controls, (3, 1, 1))).q)
+
+
 def test_a_single_world_has_rows_without_their_axis(tmp_path: Path) -> None:
     world = pysim.Worlds(servo(tmp_path))
     rows = world.rollout(draws(1)[0], signals=["angle.q"])
