@@ -39,6 +39,13 @@ class Call {
   void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
+  /// Accelerations and wrenches that signals read, if they are given; NaN in states whose elements have no
+  /// force.
+  void set_measured(py::handle a, py::handle f_ext) {
+    if (!a.is_none()) batch_.x = keep(a, "a", {model_.nv()}, Values::any);
+    if (!f_ext.is_none()) batch_.f_ext = keep(f_ext, "f_ext", {model_.nbodies(), 6}, Values::any);
+  }
+
   /// Time of each state [s]: one number, or one for each; 0 if none are given.
   void set_times(py::handle t) {
     if (t.is_none()) return;
@@ -169,8 +176,8 @@ class Call {
     callback_ = numbers;
   }
 
-  const Real* keep(py::handle x, const char* name, const Shape& row) {
-    return arguments_[count_++].emplace(x, name, row, leading_).data();
+  const Real* keep(py::handle x, const char* name, const Shape& row, Values values = Values::finite) {
+    return arguments_[count_++].emplace(x, name, row, leading_, values).data();
   }
 
   const Model& model_;

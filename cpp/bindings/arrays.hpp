@@ -98,11 +98,16 @@ struct Extent {
   bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// One argument of a call: C-contiguous rows of Real of the shape `row`, finite. Borrows the caller's array.
+/// Numbers that an argument may have.
+enum class Values { finite, any };
+
+/// One argument of a call: C-contiguous rows of Real of the shape `row`, finite by default. Borrows the
+/// caller's array.
 template <class Real>
 class Rows {
  public:
-  Rows(py::handle x, const char* name, const Shape& row, Leading& leading) : name_(name), array_(x) {
+  Rows(py::handle x, const char* name, const Shape& row, Leading& leading, Values values = Values::finite)
+      : name_(name), array_(x) {
     constexpr int wanted =
         sizeof(Real) == 8 ? py::detail::npy_api::NPY_DOUBLE_ : py::detail::npy_api::NPY_FLOAT_;
     if (!py::isinstance<py::array>(x)) {
@@ -120,7 +125,7 @@ class Rows {
       array_ = converted_;
     }
     check_shape(row, leading);
-    check_finite();
+    if (values == Values::finite) check_finite();
   }
 
   const Real* data() const { return reinterpret_cast<const Real*>(record(array_).data); }

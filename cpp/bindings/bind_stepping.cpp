@@ -59,8 +59,7 @@ void update_signals(const Model& model,
   const stepping::Actuation forces = actuation.view(model);
   SmoothLaw law(contacts);
   call.set_v(v);
-  if (!a.is_none()) call.set_x(a, "a", model.nv());
-  if (!f_ext.is_none()) call.set_f_ext(f_ext);
+  call.set_measured(a, f_ext);
   engine::Batch<double>& batch = call.batch();
   batch.loop_q = batch.out_loop_q = loops.data();
   batch.actuation = &forces;
@@ -117,8 +116,7 @@ void bind_stepping(py::module_& m) {
          py::handle f_ext,
          int threads) {
         SignalCall run(model, times, q, v, signals);
-        run.call.set_x(a, "a", model.nv());
-        if (!f_ext.is_none()) run.call.set_f_ext(f_ext);
+        run.call.set_measured(a, f_ext);
         return run.call.run(&StateKernels<double>::read_signals, {run.signals().reading_count}, threads);
       },
       "model"_a,

@@ -17,7 +17,9 @@ from pysim import _engine
 from pysim.analysis.gradient_parameters import SUMS
 from pysim.analysis.refusals import refusal
 from pysim.analysis.signal_rows import SignalRows
+from pysim.diagnosis.element_faults import element_fault
 from pysim.errors import SimulationError
+from pysim.mechanism.model import State
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real, checked_whole_number, refuse_not_finite
@@ -388,13 +390,24 @@ class DifferentiableSteps:
         self._stop_at_failed(what, good)
         return end_q, end_v
 
-    @staticmethod
-    def _stop_at_lost(n: int, lost: NDArray[np.bool_]) -> None:
+    def _stop_at_lost(self, n: int, lost: NDArray[np.bool_]) -> None:
         if lost.any():
-            problem = f"world {lost.argmax()} is lost in step {n + 1}"
+            world = int(lost.argmax())
+            problem = f"world {world} is lost in step {n + 1}"
+            reason = self.worlds.reason(world) or self.element_fault(world, self.worlds.dt)
             fewer = "take fewer steps, or " * (n > 0)
             remedy = f"{fewer}start it from another state, or with smaller inputs"
-            raise SimulationError("gradient", f"{problem}; {remedy}")
+            why = f": {reason}, or " if reason else "; "
+            raise SimulationError("gradient", f"{problem}{why}{remedy}")
+
+    def element_fault(self, world: int, step: float) -> str | None:
+        """Describe the element whose value in a world, within a step [s], is NaN or infinite; None if there is none."""
+        records = self.records
+        if self.scene.signals is None:
+            return None
+        state = State(*(part.copy() for part in records.states(world)))
+        at = state, records.signals[world].copy(), float(records.t[world])
+        return element_fault(records.scene_of(world), *at, step)
 
     def _stop_at_failed(self, what: str, good: Array) -> None:
         if (good == 1).all():

@@ -27,7 +27,7 @@ from pysim.analysis.linearized_scene import LinearizedScene, with_state
 from pysim.analysis.refusals import refusal
 from pysim.analysis.state_differences import differences
 from pysim.analysis.step_derivatives import derivatives_by_numbers
-from pysim.diagnosis.element_faults import slope_fault
+from pysim.diagnosis.element_faults import element_fault, slope_fault
 from pysim.diagnosis.failed_steps import explain
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
@@ -179,9 +179,7 @@ class _Linearization(LinearizedScene):
             else:
                 read = np.zeros((0, size + count))
         if not (np.isfinite(derivatives).all() and np.isfinite(read).all()):
-            fault = slope_fault(self.scene, self.scene.state)
-            problem = "numbers beside the state are NaN or infinite; choose another state"
-            raise SimulationError("linearize", fault or problem)
+            raise self._not_finite()
         outputs = np.zeros((len(self.output_names), size + count))
         of_signals = sorted(set(range(len(self.output_names))) - set(self.rows))
         outputs[of_signals] = read
@@ -243,6 +241,8 @@ class _Linearization(LinearizedScene):
         """Return ẋ and [A B], with the derivatives of the accelerations by q, v and τ."""
         model, state, N = self.model, self.scene.state, self.N
         (tau, rates), (by_x, rates_by_x) = differences(self, self._forces)
+        if not np.isfinite(tau).all():
+            raise self._not_finite()
         arguments = model, state.q, state.v, tau
         if model.rows:
             a = constrained_aba(*arguments, loop_q=state.loop_q, passive=True)
@@ -261,6 +261,14 @@ class _Linearization(LinearizedScene):
         derivatives[2 * n :] = rates_by_x
         rate = np.concatenate([state.v[self.independent], a[self.independent], rates])
         return rate, derivatives
+
+    def _not_finite(self) -> SimulationError:
+        """Return the error of values or slopes that are NaN or infinite."""
+        scene, numbers = self.scene, None if self.scene.signals is None else self.numbers
+        fault = slope_fault(scene, scene.state)
+        fault = fault or element_fault(scene, scene.state, numbers, 0.0, 0.0)
+        problem = "numbers beside the state are NaN or infinite; choose another state"
+        return SimulationError("linearize", fault or problem)
 
     def _forces(self, q: Array, v: Array, _loop_q: Array, numbers: Array) -> Functions:
         """Return the forces of actuators and the rates of the states of elements."""

@@ -30,7 +30,7 @@ def last_values(run: DifferentiableSteps) -> tuple[Array, Bars]:
         SimulationError: a value is NaN or infinite.
     """
     value = run.signal_rows[:, 0, 0]
-    refuse_not_finite(value, "loss", "its last value is", _FINITE)
+    _refuse_loss(value, "its last value is", run)
     bars = np.zeros((run.count, 1, run.scene.model.nv))
     return value, (bars, bars, np.ones((run.count, 1, 1)))
 
@@ -97,5 +97,18 @@ def _checked(
         problem = f"{name} must have shape {shape}, got {values.shape}"
         raise SimulationError("loss", f"{problem}; return one for every {number}")
     every = values[None] if run.is_single else values
+    if name == "losses":
+        _refuse_loss(every, f"{name} are", run)
     refuse_not_finite(every, "loss", f"{name} are", _FINITE)
     return values
+
+
+def _refuse_loss(values: Array, what: str, run: DifferentiableSteps) -> None:
+    """Raise SimulationError for losses (n,) that are NaN or infinite, with the element that is, too."""
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    world = int(bad.argmax())
+    fault = run.element_fault(world, 0.0)
+    why = f"; {_FINITE}" if fault is None else f": {fault}, or take fewer steps"
+    raise SimulationError("loss", f"{what} NaN or infinite in world {world}{why}")

@@ -203,6 +203,9 @@ def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationE
 
 def _stop_of_convex_steps(failure: Failure) -> SimulationError:
     scene, state, last, step = failure.scene, failure.state, failure.t, failure.step
+    fault = element_fault(scene, state, failure.numbers, last, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), fault)
     growth = growth_error(scene, last, state.q, state.v, failure.numbers, step)
     if growth is not None:
         return growth

@@ -206,17 +206,31 @@ class Worlds(AttributesByHabit):
     @property
     def poses(self) -> Array:
         """Poses (n, nbodies, 4, 4) of the bodies in the world."""
-        return np.asarray(forward_kinematics(self._scene.model, self.q))
+        return np.asarray(forward_kinematics(self._scene.model, self._finite_q()))
 
     def jacobian(
         self, frame: str, expressed: Literal["local", "world", "aligned"] = "local"
     ) -> Array:
         """Return the Jacobians (n, 6, nv) of a frame, as `pysim.jacobian`."""
-        return np.asarray(jacobian(self._scene.model, self.q, frame, expressed=expressed))
+        return np.asarray(jacobian(self._scene.model, self._finite_q(), frame, expressed=expressed))
+
+    def _finite_q(self) -> Array:
+        """Return q, if no world has a configuration that is NaN or infinite.
+
+        Raises:
+            SimulationError: a world has one.
+        """
+        q = self._records.q
+        if not np.isfinite(q).all():
+            k, i = np.argwhere(~np.isfinite(q))[0].tolist()
+            problem = f"q of world {k} was set to {q[k, i]} for {self.model.coordinate_names[i]!r}"
+            raise SimulationError("worlds", f"{problem}; write another, or reset the world")
+        return self.q
 
     def scene(self, world: int = 0) -> Scene:
         """Return the scene of a world, with its parameters, which starts at its current state."""
         k = self._selections.number(world)
+        self._accept(np.array([k], np.int32))
         state = State(*(x.copy() for x in self._records.states(k)))
         scene, seed = self.parameters.scene_of(k), self._scene.settings.seed
         if scene.settings.seed != seed:
@@ -258,7 +272,6 @@ class Worlds(AttributesByHabit):
             warnings.simplefilter("ignore", PysimWarning)  # of what this world has warned of
             copy = Worlds(self.scene(number), 1, dtype=self.q.dtype)
             chosen = np.array([number], np.int32)
-            self._accept(chosen)
             parts = (controllers_of(self._records, 1), b"", self._records.save(chosen))
             load_parts(copy._records, parts, np.zeros(1, np.int32))
             iterations: list[NewtonIteration] = copy._records.engine.newton_iterations(copy.step)

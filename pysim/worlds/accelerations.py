@@ -39,8 +39,12 @@ def accelerations_and_forces(
 
     These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
     pairs of links that touch (n, pairs, 3), if there are any and no more than `MOST_PAIRS`; then the wrenches of
-    contacts and loops on bodies (n, nbodies, 6), None without any.
+    contacts and loops on bodies (n, nbodies, 6), None without any. Accelerations and constraint forces of a state are
+    NaN where its forces tau are NaN or infinite, as those of an element without a value are.
     """
+    bad = np.asarray(~np.isfinite(tau).all(axis=1))
+    if bad.any():
+        tau = np.where(bad[:, None], 0.0, tau)
     model = scene.model
     f_ext, pairs = None, []
     if scene.contacts is not None and scene.contacts.pairs:
@@ -48,8 +52,12 @@ def accelerations_and_forces(
         if len(scene.contacts.pairs) <= MOST_PAIRS:
             pairs = list(pair_sums(scene.contacts, report))
     if not (model.loop_names or model.coupling_names):
-        return aba(model, q, v, tau, f_ext, passive=True), pairs, f_ext
+        a = aba(model, q, v, tau, f_ext, passive=True)
+        a[bad] = np.nan
+        return a, pairs, f_ext
     moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True, t=t)
+    for own in (moved.a, moved.loop_wrenches, moved.coupling_forces):
+        own[bad] = np.nan
     forces = []
     if model.loop_names:
         forces.append(moved.loop_wrenches)

@@ -325,8 +325,18 @@ def signals_of_states(
     """Return the readings (n, readings) of all signals of n states at t (n,) [s].
 
     `report` (n, points, 18) is that of the contacts; without it they are smooth, or there are none. Without `measured`,
-    accelerations, wrenches and contacts are not computed, and signals that depend on them are meaningless.
+    accelerations, wrenches and contacts are not computed, and signals that depend on them are meaningless. The readings
+    of a state whose q, v or t is NaN or infinite are NaN.
     """
+    if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(t).all()):
+        bad = ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1) & np.isfinite(t))
+        t, q, v = t.copy(), q.copy(), v.copy()
+        t[bad], q[bad], v[bad] = 0.0, scene.state.q, scene.state.v
+        readings = signals_of_states(
+            scene, t, q, v, signals, loop_q, report, measured=measured, threads=threads
+        )
+        readings[bad] = np.nan
+        return readings
     a, f_ext = np.zeros(v.shape), None
     if measured and measures_readings(scene):
         tau = forces_of_actuators(scene, t, q, v, signals)

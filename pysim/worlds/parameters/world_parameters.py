@@ -145,7 +145,10 @@ class WorldParameters(Mapping[str, Any]):
         if len(worlds):
             written = [name for block in self._blocks for name in block.written_names(worlds)]
             records = self._records
-            new = worlds[(records.steps[worlds] == 0) & (records.t[worlds] == 0)].astype(np.int32)
+            is_new = (records.steps[worlds] == 0) & (records.t[worlds] == 0)
+            for part in (records.q, records.v):  # what was written may be impossible
+                is_new &= np.isfinite(part[worlds]).all(axis=1)
+            new = worlds[is_new].astype(np.int32)
             before = records.blocks.at_start(new, lambda k: self._scene_of(k, self._seen))
             self._accept(written, worlds)
             records.blocks.follow(new, before)
