@@ -11,6 +11,7 @@ from pysim.errors import SimulationError
 from pysim.mechanism.model_numbers import Table
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_names
+from pysim.worlds.parameters.number_slopes import NumberSlopes
 from pysim.worlds.parameters.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Parameters:
                 "by", f"{problem}; take worlds of one scene, and write their parameters"
             )
         worlds.parameters.open(by)
-        self._slopes = {path: worlds.parameters.slopes(path, _PART) for path in by}
+        self._slopes = worlds.parameters.slopes(by, _PART)
         if not by:
             return
         numbers = worlds.parameters.numbers
@@ -63,7 +64,7 @@ class Parameters:
                 unread[table.place : table.place + table.size * table.records] = True
         for path, (places, slopes) in self._slopes.items():
             used = (slopes != 0).any(axis=(0, 1)) & ~unread[places]
-            self._slopes[path] = places[used], slopes[:, :, used]
+            self._slopes[path] = NumberSlopes(places[used], slopes[:, :, used])
         used = np.concatenate([places for places, _ in self._slopes.values()])
         read = place[used] < 0
         if _computes_dynamics(worlds._scene.signals, reads_signals=reads_signals):  # noqa: SLF001
@@ -74,7 +75,9 @@ class Parameters:
         place[varied[others]] = first + np.flatnonzero(others)
         # cotangents of inertias, and of the same numbers in inverse dynamics of signals
         self._same = place[varied[~others]], first + np.flatnonzero(~others)
-        self._slopes = {path: (place[at], slopes) for path, (at, slopes) in self._slopes.items()}
+        self._slopes = {
+            path: NumberSlopes(place[own.places], own.slopes) for path, own in self._slopes.items()
+        }
 
     @property
     def sums(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
 from pysim.worlds.parameters.element_fields import check_field
 from pysim.worlds.parameters.number_program import number_program
+from pysim.worlds.parameters.number_slopes import NumberSlopes, number_slopes
 from pysim.worlds.parameters.parameter_block import ParameterBlock
 from pysim.worlds.parameters.parameter_paths import ParameterPaths
 from pysim.worlds.parameters.varied_numbers import digest_of, numbers_of
@@ -285,38 +286,20 @@ class WorldParameters(Mapping[str, Any]):
         self._records.varied.widen(places)
         self._records.varied.lend(self._records.engine)
 
-    def slopes(self, path: str, part: float) -> tuple[NDArray[np.intp], Array]:
-        """Return places of the engine's numbers, and their derivatives by a parameter; at other places they are 0.
+    def slopes(self, paths: Sequence[str], part: float) -> dict[str, NumberSlopes]:
+        """Return the derivatives of the engine's numbers by parameters.
 
         Args:
-            path: of the parameter.
-            part: step of the differences, of fourth order, relative to the parameter.
-
-        Returns:
-            The places, and derivatives (n, size, places); n is 1 if worlds do not differ in what was written.
+            paths: of the parameters.
+            part: step of the differences, relative to a parameter.
         """
-        parameter = self._paths.find(path)
-        known = {**self._known, parameter.name: parameter}
+        chosen = {path: self._paths.find(path) for path in paths}
+        known = {**self._known, **{own.name: own for own in chosen.values()}}
         values = {name: own if self._differ(own) else own[:1] for name, own in self._values.items()}
-        values.setdefault(parameter.name, parameter.start[None])
-        count = max(len(own) for own in values.values())
-        values = {name: np.broadcast_to(own, (count, own.shape[1])) for name, own in values.items()}
-        middle, size = values[parameter.name], len(parameter.start)
-        steps = part * np.where(middle == 0, 1.0, np.abs(middle))
-        moved = {name: np.tile(np.repeat(x, size, axis=0), (4, 1)) for name, x in values.items()}
-        along = np.tile(np.eye(size), (count, 1)) * np.repeat(steps, size, axis=0)
-        moved[parameter.name] += np.kron([[1.0], [-1.0], [0.5], [-0.5]], along)
-        # the numbers of scenes that are compiled for other values follow from no others of the scene
-        compiled = {
-            name
-            for name, x in values.items()
-            if self._scene.is_compiled(known[name]) and (x != known[name].start).any()
-        }
-        changed = self._scene.changed(known, moved, {parameter.name, *compiled}, 4 * count * size)
-        rows = np.concatenate([x.values for x in changed], axis=1)
-        up, down, half_up, half_down = rows.reshape(4, count, size, -1)
-        places = np.concatenate([x.places for x in changed])
-        return places, (8 * (half_up - half_down) - (up - down)) / (6 * steps[:, :, None])
+        for own in chosen.values():
+            values.setdefault(own.name, own.start[None])
+        found = number_slopes(self._scene, known, values, list(chosen.values()), part)
+        return dict(zip(chosen, found, strict=True))
 
     @staticmethod
     def _differ(values: Array) -> bool:
