@@ -766,17 +766,33 @@ class Worlds(_Worlds): ...
 class FloatWorlds(_Worlds): ...
 
 def cotangent_sizes(worlds: Worlds) -> tuple[str, str, int, list[tuple[str, int]]]: ...
-def pull_step(
+
+class RecordedSteps:
+    def __init__(self, worlds: Worlds, count: int) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    def save(self, n: int) -> None: ...
+    def put_back(self, n: int) -> None: ...
+    def make(self, n: int, step: Callable[[], object]) -> None: ...
+    def forget(self, n: int) -> None: ...
+    def pull(
+        self,
+        worlds: Worlds,
+        index: NDArray[np.int32],
+        bar: Sequence[Array],
+        steps: tuple[int, int],
+        rows: tuple[Array, Array, Array, Sequence[int], bool] | None,
+        inputs: tuple[Array, Sequence[int]] | None,
+        threads: int,
+        wall: float,
+    ) -> tuple[int, Array]: ...
+
+def pull_start(
     worlds: Worlds,
     index: NDArray[np.int32],
     bar: Sequence[Array],
-    end_q: Array,
-    end_v: Array,
-    threads: int,
-    start: tuple[Sequence[int], Sequence[int]] | None,
-    solutions: Array | None,
-    readings: Array | None,
-    reads_late: bool,
+    places: Sequence[int],
+    outputs: Sequence[int],
     /,
 ) -> Array: ...
 def step_matrices(
@@ -787,7 +803,6 @@ def step_matrices(
     threads: int,
     /,
 ) -> Array: ...
-def step_with_solutions(worlds: Worlds, step: Callable[[], object], /) -> Array: ...
 def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
 
 class EnvironmentTables:

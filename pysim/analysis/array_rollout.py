@@ -76,7 +76,7 @@ class ArrayRollout:
             worlds._accept(None)  # noqa: SLF001, as `step` does
             self._start = worlds.q.copy()
             self._stride = run.stride(len(run.records.engine.save(run.every)), memory)
-            self._saved_records = run.forward(self._stride)
+            self._recorded = run.forward(self._stride)
         #: configurations (n, steps, nq) and velocities (n, steps, nv) after every step
         self.q, self.v, rows = (
             x[0] if run.is_single else x for x in (run.q, run.v, run.signal_rows)
@@ -106,9 +106,7 @@ class ArrayRollout:
         try:
             parameters = self._parameters()  # other numbers may differ since
             with run.from_here():
-                bar_at_start = run.backward(
-                    self._saved_records, self._stride, bars, parameters.sums
-                )
+                bar_at_start = run.backward(self._recorded, self._stride, bars, parameters.sums)
             cotangents = gradient_of(run, np.zeros(run.count), bar_at_start, parameters)
         finally:
             if were_written:

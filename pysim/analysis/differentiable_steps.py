@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real, checked_whole_number, refuse_not_finite
+from pysim.worlds.world_records import CALL_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +36,15 @@ if TYPE_CHECKING:
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
 _MOST_LISTED_WORLDS = 10  # worlds that an error names
+
+
+class _Outcome(IntEnum):
+    """How a step was taken back (cpp/engine/recorded_steps.hpp)."""
+
+    GOOD = 1
+    DIVIDED = 0  # it was solved in shorter ones
+    FULL = -1  # the tape had no room
+    ELSEWHERE = -2  # it does not end where it did
 
 
 class DifferentiableSteps:
@@ -78,7 +89,6 @@ class DifferentiableSteps:
         self.signals = SignalRows(worlds, signals)
         self.every = np.arange(self.count, dtype=np.int32)
         self.places = worlds.inputs.places
-        self.readings = 0  # numbers of all signals, once they have been read
         self.begun = b""  # records with which the steps begin
         self.take_rows(1)
 
@@ -176,108 +186,115 @@ class DifferentiableSteps:
         self.records.engine.load(record, self.every)
         self.worlds.inputs.note_inputs(self.every)
 
-    def _step(self, n: int, *, keeps_solution: bool) -> None:
-        self._set_controls(n)
+    def _step(self) -> None:
+        self.records.step(1, None, self.threads, self.scene.settings.step)
 
-        def step() -> None:
-            self.records.step(1, None, self.threads, self.scene.settings.step)
-
-        if keeps_solution:
-            self.solutions[n] = _engine.step_with_solutions(self.doubles, step)
+    def advance(self, n: int, recorded: _engine.RecordedSteps | None = None) -> None:
+        """Make step n, whose inputs are set, and keep what solved its contacts among `recorded` ones."""
+        if recorded is None:
+            self._step()
         else:
-            step()
-
-    def advance(self, n: int, *, keeps_solution: bool = False) -> None:
-        """Make step n, and keep what solved its contacts."""
-        self._step(n, keeps_solution=keeps_solution)
+            recorded.make(n, self._step)
         self._stop_at_lost(n, self.records.status.astype(bool))
 
-    def forward(self, stride: int, rows: int | None = None) -> dict[int, bytes]:
+    def forward(self, stride: int, rows: int | None = None) -> _engine.RecordedSteps:
         """Make all steps, and keep the states and signals after the last `rows` of them, or all.
 
         Returns:
-            The records before every `stride`-th step.
+            The records before every `stride`-th step, and after the last one.
         """
         records = self.records
-        saved_records, self.has_touched = {}, False
-        self.solutions: dict[int, Array] = {}
+        recorded, self.has_touched = _engine.RecordedSteps(self.doubles, self.steps), False
         rows = self.steps if rows is None else rows
         self.q = np.empty((self.count, rows, records.q.shape[1]))
         self.v = np.empty((self.count, rows, records.v.shape[1]))
         self.signal_rows = np.empty((self.count, rows, len(self.signals.columns)))
+        touching = records.engine.parts["touching"]
         for n in range(self.steps):
+            self._set_controls(n)
             if n % stride == 0:
-                saved_records[n] = records.engine.save(self.every)
+                recorded.save(n)
             # the last step before a record that is kept, or before the end, is not made again
             is_last = (n + 1) % stride == 0 or n + 1 == self.steps
-            self.advance(n, keeps_solution=is_last)
-            self.has_touched |= bool(records.engine.parts["touching"].any())
+            self.advance(n, recorded if is_last else None)
+            self.has_touched = self.has_touched or bool(touching.any())
             if (row := n - self.steps + rows) < 0:
                 continue
             self.q[:, row], self.v[:, row] = records.q, records.v
             if self.signals:
                 readings = self.worlds.signals.at_states(measured=self.signals.are_late)
-                self.readings = readings.shape[1]
                 self.signal_rows[:, row] = readings[:, self.signals.columns]
-        self.end = records.q.copy(), records.v.copy()
-        return saved_records
+        recorded.save(self.steps)
+        return recorded
 
     def backward(
-        self,
-        saved_records: dict[int, bytes],
-        stride: int,
-        bars: Bars,
-        sums: Sequence[str],
+        self, recorded: _engine.RecordedSteps, stride: int, bars: Bars, sums: Sequence[str]
     ) -> tuple[dict[str, Array], Array]:
         """Take cotangents of the states back to the start; return them, with `sums`, and those of the controls.
 
         Args:
-            saved_records: as `forward` returns them.
+            recorded: as `forward` returns it.
             stride: of the records.
             bars: of the last rows.
             sums: names of cotangents that steps add to.
         """
         bar = self.cotangents(sums)
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
-        end = self.end
-        for first in sorted(saved_records, reverse=True):
-            last = min(first + stride, self.steps)
-            before = self._segment(first, last, saved_records[first])
-            for n in reversed(range(first, last)):
-                readings = self._add_bars(bars, n, bar)
-                end = self._pull_from_record(n, bar, before.pop(), end, readings)
-                if n < last - 1:  # made again with the next call
-                    del self.solutions[n]
-                if self.controls is not None:
-                    control_bar[:, n] = bar["signals"][: self.count, self.places]
-                    bar["signals"][:, self.places] = 0.0
+        segment = self.steps if stride == 1 else stride
+        for first in reversed(range(0, self.steps, segment)):
+            end = min(first + segment, self.steps)
+            again = range(first, end - 1 if stride > 1 else first)
+            self._make_again(recorded, again)
+            self.pull(recorded, first, end, bar, bars, control_bar)
+            for n in again:
+                recorded.forget(n + 1)
         self._pull_start(bar)
         return bar, control_bar
 
-    def _pull_from_record(
-        self,
-        n: int,
-        bar: dict[str, Array],
-        record: bytes,
-        end: tuple[Array, Array],
-        readings: Array | None,
-    ) -> tuple[Array, Array]:
-        """Take cotangents back through step n from its record to its end; return q and v before it."""
-        self.load(record)
-        self._set_controls(n)
-        self.pull(n, bar, *end, readings)
-        return self.records.q.copy(), self.records.v.copy()
+    def _make_again(self, recorded: _engine.RecordedSteps, steps: range) -> None:
+        """Make steps again, from the record before the first, and record the worlds after each."""
+        if not steps:
+            return
+        recorded.put_back(steps[0])
+        self.worlds.inputs.note_inputs(self.every)
+        for n in steps:
+            recorded.make(n, self._step)
+            self._set_controls(n + 1)
+            recorded.save(n + 1)
 
-    def _add_bars(self, bars: Bars, n: int, bar: dict[str, Array]) -> Array | None:
-        """Add cotangents of the states after step n; return those of all signals there, None for zeros."""
-        q_bar, v_bar, signal_bar = bars
-        if (row := n - self.steps + q_bar.shape[1]) < 0:
-            return None
-        bar["q"] += q_bar[self.packed, row]
-        bar["v"] += v_bar[self.packed, row]
-        if not (self.signals and signal_bar[:, row].any()):
-            return None
-        return self.signals.among_readings(signal_bar[self.packed, row], self.readings)
+    def pull(
+        self,
+        recorded: _engine.RecordedSteps,
+        first: int,
+        end: int,
+        bar: dict[str, Array],
+        bars: Bars | None = None,
+        control_bar: Array | None = None,
+    ) -> None:
+        """Take cotangents back through steps [first, end), and those of rows and controls with them.
+
+        Raises:
+            SimulationError: a step has no derivative, or ends elsewhere than when it was made.
+        """
+        rows = None
+        if bars is not None:
+            rows = (*bars, self.signals.columns.tolist(), self.signals.are_late)
+        inputs = None
+        if control_bar is not None and self.controls is not None:
+            inputs = (control_bar, self.places)
+        while end > first:
+            made, good = recorded.pull(
+                self.doubles,
+                self.packed,
+                list(bar.values()),
+                (first, end),
+                rows,
+                inputs,
+                self.threads,
+                CALL_TIME,
+            )
+            end -= made
+            self._stop_at_failed(f"step {end}", good)
 
     def _pull_start(self, bar: dict[str, Array]) -> None:
         """Take cotangents of signals back through the blocks at the start of worlds that have made no step.
@@ -293,18 +310,10 @@ class DifferentiableSteps:
         follows[new] = records.blocks.are_as_at_start(new, start)
         records.blocks.clear(self.every)
         signal_bar = np.where(follows[self.packed], bar["signals"], 0.0)
-        of_followers = {**bar, "signals": signal_bar}
-        self._pull("start", of_followers, (signals.settled, signals.settled_outputs))
-
-    def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
-        """Return the records before steps [first, end), which are made again."""
-        engine, before = self.records.engine, [record]
-        if end - first > 1:
-            self.load(record)
-        for n in range(first, end - 1):
-            self._step(n, keeps_solution=True)
-            before.append(engine.save(self.every))
-        return before
+        of_followers = list({**bar, "signals": signal_bar}.values())
+        places = signals.settled, signals.settled_outputs
+        good = _engine.pull_start(self.doubles, self.packed, of_followers, *places)
+        self._stop_at_failed("start", good)
 
     def cotangents(self, sums: Sequence[str] = ()) -> dict[str, Array]:
         """Return zeros in place of all cotangents, by name, with a row for each of every world.
@@ -316,20 +325,6 @@ class DifferentiableSteps:
             name: np.zeros((rows, 0 if name in left_out else size))
             for name, size in self._sizes()[1].items()
         }
-
-    def pull(
-        self, n: int, bar: dict[str, Array], q: Array, v: Array, readings: Array | None = None
-    ) -> None:
-        """Take cotangents, and those of all signals after it, back through step n, which ended at q and v."""
-        solutions = self.solutions[n][self.packed]
-        end_q, end_v = self._pull(f"step {n + 1}", bar, solutions=solutions, readings=readings)
-        own_q, own_v = end_q[: self.count], end_v[: self.count]
-        if not (np.array_equal(own_q, q) and np.array_equal(own_v, v)):
-            differs = (own_q != q).any(axis=1) | (own_v != v).any(axis=1)
-            step = f"step {n + 1} of world {differs.argmax()}"
-            problem = f"{step} ends elsewhere when it is made again"
-            remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
-            raise SimulationError("gradient", f"{problem}; {remedy}")
 
     def step_matrices(
         self, n: int, states: list[list[int]]
@@ -364,32 +359,6 @@ class DifferentiableSteps:
         self._stop_at_lost(n, np.logical_not(is_finite))
         return q[used], v[used], matrices[used], np.flatnonzero(touching[used].any(axis=0))
 
-    def _pull(
-        self,
-        what: str,
-        bar: dict[str, Array],
-        start: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
-        solutions: Array | None = None,
-        readings: Array | None = None,
-    ) -> tuple[Array, Array]:
-        """Take cotangents back through the next step of all worlds, or their start; return the step's end."""
-        states = self.records.q, self.records.v
-        end_q, end_v = (np.empty((len(self.packed), x.shape[1])) for x in states)
-        good = _engine.pull_step(
-            self.doubles,
-            self.packed,
-            list(bar.values()),
-            end_q,
-            end_v,
-            self.threads,
-            start,
-            solutions,
-            readings,
-            self.signals.are_late,
-        )
-        self._stop_at_failed(what, good)
-        return end_q, end_v
-
     def _stop_at_lost(self, n: int, lost: NDArray[np.bool_]) -> None:
         if lost.any():
             world = int(lost.argmax())
@@ -410,10 +379,10 @@ class DifferentiableSteps:
         return element_fault(records.scene_of(world), *at, step)
 
     def _stop_at_failed(self, what: str, good: Array) -> None:
-        if (good == 1).all():
+        if (good == _Outcome.GOOD).all():
             return
-        full = good < 0
-        failed = np.unique(self.packed[full if full.any() else good != 1])
+        full, elsewhere = good == _Outcome.FULL, good == _Outcome.ELSEWHERE
+        failed = np.unique(self.packed[full if full.any() else good != _Outcome.GOOD])
         listed = ", ".join(str(world) for world in failed[:_MOST_LISTED_WORLDS])
         more = (
             f" and {len(failed) - _MOST_LISTED_WORLDS} more"
@@ -424,6 +393,9 @@ class DifferentiableSteps:
         if full.any():
             problem = f"{step} needs more memory for its derivatives than there is"
             remedy = "take fewer bodies, joints or contacts, or smaller networks"
+        elif elsewhere.any():
+            problem = f"{step} ends elsewhere when it is made again"
+            remedy = "change no settings of the worlds and no states of the rollout before its derivatives"
         else:
             problem = f"{step} is solved in shorter ones and has no derivative"
             remedy = "take a shorter simulation.step, or leave these worlds out"

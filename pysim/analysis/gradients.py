@@ -111,10 +111,10 @@ def _differentiate(
         rows = 1
     with run.from_here() as start:
         stride = run.stride(len(start), memory)
-        saved_records = run.forward(stride, rows)
+        recorded = run.forward(stride, rows)
         value, bars = last_values(run) if isinstance(loss, str) else losses(run, loss)
         sums = ("switches", *parameters.sums)
-        cotangents = run.backward(saved_records, stride, bars, sums)
+        cotangents = run.backward(recorded, stride, bars, sums)
     return gradient_of(run, value, cotangents, parameters)
 
 

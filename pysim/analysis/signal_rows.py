@@ -88,13 +88,6 @@ class SignalRows:
             rows[..., first : first + own.size] = of_name.reshape(*shape, own.size)
         return rows
 
-    def among_readings(self, rows: Array, count: int) -> Array:
-        """Return cotangents of all readings (n, count), from those of the signals' numbers (n, numbers)."""
-        readings = np.zeros((len(rows), count))
-        for column, of_number in zip(self.columns, rows.T, strict=True):
-            readings[:, column] += of_number
-        return readings
-
     def _firsts(self) -> list[int]:
         sizes = [own.size for own in self.signals.values()]
         return [sum(sizes[:k]) for k in range(len(sizes))]

@@ -148,15 +148,13 @@ def _matrices(run: DifferentiableSteps, states: _States) -> _Matrices | None:
 
 def _products(run: DifferentiableSteps, states: _States) -> _Matrices | None:
     """Return A and B whose rows are products; None if more points touch than were states: now they are."""
-    kept = run.forward(1)
+    recorded = run.forward(1)
     if states.add_points():
         return None
     run.take_rows(states.size)
     bar = run.cotangents()
     states.seed(bar)
-    for n in reversed(range(run.steps)):
-        run.load(kept[n])
-        run.pull(n, bar, run.q[:, n], run.v[:, n])
+    run.pull(recorded, 0, run.steps, bar)
     return run.q[:, -1], run.v[:, -1], *states.matrices(bar)
 
 

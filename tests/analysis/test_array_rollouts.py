@@ -99,11 +99,13 @@ def test_a_rollout_goes_back_with_the_parameters_of_its_steps(memory: int, tmp_p
 def test_a_rollout_whose_steps_end_elsewhere_later_has_no_gradient(
     memory: int, step: int, tmp_path: Path
 ) -> None:
-    """Oracle: the record of another step."""
+    """Oracle: the record of another state."""
     worlds, controls = hoppers(tmp_path)
     run = ArrayRollout(worlds, controls=controls, memory=memory)
-    run._saved_records[20] = run._saved_records[15]
-    with pytest.raises(pysim.SimulationError, match=f"step {step} of world 0 ends elsewhere"):
+    run._recorded.save(20)  # the start
+    with pytest.raises(
+        pysim.SimulationError, match=f"step {step} of worlds 0, 1, 2 ends elsewhere"
+    ):
         run.back(2 * run.q, 2 * run.v)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import _engine
 from pysim.analysis.differentiable_steps import DifferentiableSteps
 from pysim.analysis.motion_cotangents import along_motions
 from pysim.typing import Array
@@ -414,12 +413,34 @@ def test_records_that_are_made_again_change_no_bit(tmp_path: Path) -> None:
     assert np.array_equal(whole.v, parts.v)
 
 
-def test_steps_that_are_made_again_need_the_memory_of_few_records(tmp_path: Path) -> None:
-    """Oracle: twice √n of n records and solutions, and derivatives by controls; the peak of what Python allocates."""
+def test_calls_that_take_few_steps_back_change_no_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call of the engine ends by time, here after every step."""
+    worlds = pysim.Worlds(scene_of(tmp_path, HOPPER), 3)
+    controls = np.random.default_rng(4).normal(0, 0.3, (3, 40, 1))
+    whole = pysim.gradient(worlds, controls, loss=last_speeds)
+    monkeypatch.setattr("pysim.analysis.differentiable_steps.CALL_TIME", 0.0)
+    parts = pysim.gradient(worlds, controls, loss=last_speeds)
+    for name in ("q", "v", "controls"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
+
+
+def test_steps_that_are_made_again_need_the_memory_of_few_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Oracle: twice √n of n records and solutions, and beside them, in Python, derivatives by controls."""
     text = HOPPER + '[[sensor]]\nname = "eye"\ntype = "pose"\nframe = "trunk"\n'
     worlds, steps = pysim.Worlds(scene_of(tmp_path, text, passes=1), 64), 100
     controls, record = np.zeros((64, steps, 1)), len(worlds.save())
     pysim.gradient(worlds, controls[:, :9], loss="eye.position.x", memory=0)
+    held, pull = [], DifferentiableSteps.pull
+
+    def noted_pull(self: Any, recorded: Any, *arguments: Any) -> None:
+        held.append(recorded.bytes)
+        pull(self, recorded, *arguments)
+
+    monkeypatch.setattr(DifferentiableSteps, "pull", noted_pull)
     tracemalloc.start()
     try:
         pysim.gradient(worlds, controls, loss="eye.position.x", memory=0)
@@ -427,7 +448,9 @@ def test_steps_that_are_made_again_need_the_memory_of_few_records(tmp_path: Path
     finally:
         tracemalloc.stop()
     solution = 16 * 64 * (worlds.model.nv + 1)
-    assert peak < controls.nbytes + 2.3 * 10 * (record + solution) + 64 * 2048
+    assert len(held) == 10
+    assert max(held) < 2.1 * 10 * (record + solution)
+    assert peak < controls.nbytes + 3 * (record + solution) + 64 * 2048
 
 
 def test_a_world_has_the_same_bits_alone_and_among_others(tmp_path: Path) -> None:
@@ -576,9 +599,9 @@ def test_the_engine_refuses_states_that_are_no_packs(
     run = DifferentiableSteps(pysim.Worlds(scene_of(tmp_path, BOX), 8), steps=1)
     count = 0 if states == 0 else run.pack + min(states, 0)
     bar = [np.zeros((run.pack + more, size)) for size in run._sizes()[1].values()]
-    index, q, v = np.arange(count, dtype=np.int32), np.zeros((count, 7)), np.zeros((count, 6))
+    index, recorded = np.arange(count, dtype=np.int32), run.forward(1)
     with pytest.raises(ValueError, match=problem):
-        _engine.pull_step(run.doubles, index, bar, q, v, 1, None, None, None, False)
+        recorded.pull(run.doubles, index, bar, (0, 1), None, None, 1, 1.0)
 
 
 def test_a_step_that_needs_too_much_memory_is_reported_as_such(tmp_path: Path) -> None:
