@@ -13,7 +13,7 @@ from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real, quaternion_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -53,6 +53,7 @@ class WorldStarts:
         q: ArrayLike | None,
         v: ArrayLike | None,
         displacement: Array | None,
+        numbers: Mapping[int, float],
     ) -> None:
         """Let worlds begin again, with the next episode of their random numbers.
 
@@ -61,6 +62,7 @@ class WorldStarts:
             q: start configurations (nq,) or (k, nq); those of their starts by default.
             v: start velocities (nv,) or (k, nv); those of their starts, or 0 with `q`.
             displacement: (k, nv) of the start, q ⊕ displacement.
+            numbers: of inputs and states of elements with other starts, by place among those of the signals.
         """
         records = self._records
         episodes = records.episode[worlds] + 1
@@ -74,7 +76,7 @@ class WorldStarts:
             moved = self._scene.model.integrate(starts[0], displacement)
             starts = self._closed(moved, starts[1], worlds)
         records.episode[worlds] = episodes
-        self._begin(worlds, *starts)
+        self._begin(worlds, *starts, numbers)
 
     @property
     def _begins_alike(self) -> bool:
@@ -87,8 +89,15 @@ class WorldStarts:
         varied = parameters is not None and parameters.are_varied
         return signals.noise is None and not signals.callbacks and not varied
 
-    def _begin(self, worlds: NDArray[np.int32] | None, q: Array, v: Array, loop_q: Array) -> None:
-        self._records.begin(worlds, 0.0, q, v, loop_q, self._threads)
+    def _begin(
+        self,
+        worlds: NDArray[np.int32] | None,
+        q: Array,
+        v: Array,
+        loop_q: Array,
+        numbers: Mapping[int, float] | None = None,
+    ) -> None:
+        self._records.begin(worlds, 0.0, q, v, loop_q, self._threads, keyframe=numbers)
 
     def _closed(
         self, q: ArrayLike | None, v: ArrayLike | None, worlds: NDArray[np.int32]

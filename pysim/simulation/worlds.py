@@ -506,7 +506,7 @@ class Worlds(AttributesByHabit):
             where: mask (n,) or numbers of the worlds; all by default.
             q: start configurations (nq,) or (worlds that are reset, nq); the scene's by default.
             v: start velocities (nv,) or (worlds that are reset, nv); the scene's, or 0 with `q`.
-            keyframe: name of a keyframe of the scene or its file, to start at.
+            keyframe: name of a keyframe of the scene or its file, to start at, with its commands and activations.
 
         Raises:
             SimulationError: a loop does not close near a start, there is no such keyframe, or a shape is wrong.
@@ -554,14 +554,12 @@ class Worlds(AttributesByHabit):
             keyframe: its name.
             displacement: (k, nv) of the start, q ⊕ displacement.
         """
-        commands: Mapping[int, float] = {}
+        numbers: Mapping[int, float] = {}
         if keyframe is not None:
             frame_q, frame_v, frame = self._starts.keyframe(keyframe)
             q, v = frame_q if q is None else q, frame_v if v is None else v
-            commands = self.inputs.of_keyframe(frame)
-        self._starts.begin_again(worlds, q, v, displacement)
-        for place, value in commands.items():
-            self._records.signals[worlds, place] = value
+            numbers = self.inputs.of_keyframe(frame)
+        self._starts.begin_again(worlds, q, v, displacement, numbers)
         self._forget(worlds)
         self.signals.end_call()
 

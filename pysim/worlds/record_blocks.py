@@ -15,7 +15,7 @@ from pysim.typing import Array
 from pysim.worlds.signal_runs import SignalRun, start_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -52,6 +52,7 @@ class RecordBlocks:
         threads: int,
         inputs: Array | None,
         numbers: Array | None,
+        keyframe: Mapping[int, float],
     ) -> None:
         """Let the signals of worlds begin at t [s].
 
@@ -61,13 +62,17 @@ class RecordBlocks:
             threads: that share the worlds.
             inputs: values of the scene's inputs (n, inputs) in file order; their start by default.
             numbers: of the signals (n, numbers) to go on with; they start anew by default.
+            keyframe: inputs and states with other starts, by place.
         """
         records = self._records
         start = self._start_numbers(worlds) if numbers is None else numbers.copy()
         if inputs is not None:
             start[:, self._input_places] = inputs
+        places = list(keyframe)
+        start[:, places] = list(keyframe.values())
         if numbers is None:
             start = self._run_at_start(worlds, t, start, threads, records.scene_of)
+            start[:, places] = list(keyframe.values())  # in place of initial values of muscles
         records.signals[worlds] = start
         goes_on = numbers is not None and (inputs is not None or self._is_instant(t))
         self._jumped[worlds] = goes_on

@@ -79,8 +79,14 @@ class Inputs(Mapping[str, Any]):
         return list(self._inputs[name].places)
 
     def of_keyframe(self, frame: KeyframeSpec) -> dict[int, float]:
-        """Return the values that a keyframe has for inputs, by place among the numbers of the signals."""
-        found = {}
+        """Return the values of a keyframe for inputs and activations, by place among the numbers of the signals."""
+        signals = self._records.scene.signals
+        states = () if signals is None else signals.state_names
+        found = {
+            states.index(f"{name}.activation"): value
+            for name, value in frame.activations.items()
+            if f"{name}.activation" in states
+        }
         for name, value in frame.commands.items():
             at = self._controls.get(name, ControlPlace(name, 0))
             if at.input in self._inputs:

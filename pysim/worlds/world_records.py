@@ -32,7 +32,7 @@ from pysim.worlds.segment import EventOccurrence
 from pysim.worlds.single_precision import check_single_precision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -166,6 +166,7 @@ class WorldRecords:
         threads: int,
         inputs: Array | None = None,
         signals: Array | None = None,
+        keyframe: Mapping[int, float] | None = None,
     ) -> None:
         """Let worlds begin at t [s].
 
@@ -178,6 +179,7 @@ class WorldRecords:
             threads: that share the worlds.
             inputs: values of the scene's inputs (n, inputs) in file order; their start by default.
             signals: numbers of signals (n, numbers) to go on with; they start anew by default.
+            keyframe: inputs, and states of elements, with other starts, by place among the numbers of signals.
         """
         if self.scene.signals is not None and self.parameters is not None:
             self.parameters.accept()
@@ -200,7 +202,7 @@ class WorldRecords:
         if self.python is not None:
             self.python.begin(worlds)
         if self.scene.signals is not None:
-            self.blocks.begin(worlds, t, threads, inputs, signals)
+            self.blocks.begin(worlds, t, threads, inputs, signals, keyframe or {})
         for k in worlds.tolist() if self.impacts else ():
             impacts, (at_q, at_v, _) = self.impacts[k], self.states(k)
             self.v[k] = impacts.begin(t, at_q, at_v)

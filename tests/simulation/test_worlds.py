@@ -571,6 +571,15 @@ def test_keyframes_set_state_and_inputs(tmp_path: Path) -> None:
         worlds.reset(keyframe="pu")
 
 
+def test_sampled_blocks_begin_with_the_inputs_of_a_keyframe(tmp_path: Path) -> None:
+    text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "period = 0.01")
+    home = "\n[keyframes.home]\nstart = { hinge = 0.5 }\ncommands = { target = 0.7 }\n"
+    worlds = pysim.Worlds(load(tmp_path, text.replace("kp =", "period = 0.01\nkp =") + home), 2)
+    worlds.reset(where=[1], keyframe="home")
+    assert worlds.inputs["target"][:, 0].tolist() == [0.0, 0.7]
+    np.testing.assert_allclose(worlds.signals["pd"], [20.0 * (0.0 - 0.2), 20.0 * (0.7 - 0.5)])
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "generalized_alpha", "dopri5"])
 def test_controls_of_steps_are_inputs_written_before_each(integrator: str, tmp_path: Path) -> None:
     scene = load(tmp_path, SERVO.replace("INTEGRATOR", integrator).replace("PERIOD", ""))

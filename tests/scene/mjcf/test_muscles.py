@@ -114,6 +114,16 @@ def test_an_arm_of_muscles_moves_as_in_mujoco(tmp_path: Path) -> None:
     assert np.abs(run.v[-1]).max() > 0.1
 
 
+def test_worlds_begin_with_the_activations_of_a_keyframe(tmp_path: Path) -> None:
+    muscles = '<muscle name="f" tendon="flexor"/><muscle name="e" tendon="extensor"/>'
+    key = '<keyframe><key name="k" qpos="0.1 0.8" act="0.3 0.1" ctrl="0.5 0.2"/></keyframe>'
+    worlds = pysim.Worlds(write(tmp_path, muscles, key), 2)
+    worlds.reset(where=[1], keyframe="k")
+    assert worlds.signals["f.activation"].tolist() == [0.0, 0.3]
+    assert worlds.signals["e.activation"].tolist() == [0.0, 0.1]
+    assert worlds.inputs["ctrl"].tolist() == [[0.0, 0.0], [0.5, 0.2]]
+
+
 def test_a_converted_model_has_the_same_muscles(tmp_path: Path) -> None:
     path = write(tmp_path, MUSCLES["of a force"])
     from pysim.scene.convert import convert
