@@ -196,6 +196,41 @@ def test_a_world_is_the_same_whatever_its_neighbours_are(
     np.testing.assert_array_equal(some.v, many.v[order])
 
 
+def engine_numbers(scene: pysim.Scene, read: list[str], write: str) -> Array:
+    """Return the engine's numbers of one world after some were read, and one was written and written back."""
+    worlds = pysim.Worlds(scene)
+    numbers = {path: worlds.parameters[path] for path in read}
+    value = worlds.parameters[write].copy()
+    worlds.parameters[write] = 1.1 * value
+    worlds.parameters.accept()
+    worlds.parameters[write] = value
+    assert numbers.keys() == set(read)
+    return worlds.parameters.engine_numbers(0)
+
+
+def test_a_number_that_is_read_is_not_written(tmp_path: Path) -> None:
+    """`friction` is that of both, and reads as the static one where the dynamic one is another."""
+    path = tmp_path / "crate.toml"
+    path.write_text(CRATE.replace("friction = 0.5", "friction = { static = 0.5, dynamic = 0.3 }"))
+    scene = pysim.load_scene(path)
+    read = ["materials.wood.friction", "materials.wood.friction.static"]
+    for write in ("body.crate.mass", "gravity", "materials.floor.stiffness"):
+        np.testing.assert_array_equal(
+            engine_numbers(scene, read, write), engine_numbers(scene, [], write)
+        )
+    worlds = pysim.Worlds(scene, 2)
+    for name in read:
+        assert (worlds.parameters[name] == 0.5).all()
+    worlds.parameters[read[0]][0] = 0.4
+    frictions = []
+    for k in range(2):
+        contacts = worlds.scene(k).spec.model.contacts
+        assert contacts is not None
+        wood = contacts.materials["wood"]
+        frictions.append((wood.static_friction, wood.dynamic_friction))
+    assert frictions == [(0.4, 0.4), (0.5, 0.3)]
+
+
 def test_numbers_count_from_the_next_call_on(crate: Path) -> None:
     worlds = pysim.Worlds(pysim.load_scene(crate), 3)
     worlds.step(steps=20)

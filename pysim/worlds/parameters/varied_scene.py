@@ -483,7 +483,10 @@ def with_surfaces(spec: ContactsSpec, values: Mapping[Parameter, Any]) -> Contac
     for parameter, value in _coarse_first(values):
         is_material = parameter.kind == "materials"
         surface = materials[parameter.part] if is_material else pairs[parameter.part].surface
-        given: dict[str, Any] = dict.fromkeys(parameter.fields, value)
+        given = {
+            field: _where_written(value, parameter, getattr(surface, field))
+            for field in parameter.fields
+        }
         if "restitution" in given:
             assert surface.restitution is not None
             given["restitution"] = (value, surface.restitution[1])
@@ -493,6 +496,16 @@ def with_surfaces(spec: ContactsSpec, values: Mapping[Parameter, Any]) -> Contac
         else:
             pairs[parameter.part] = replace(pairs[parameter.part], surface=changed)
     return replace(spec, materials=materials, pairs=tuple(pairs))
+
+
+def _where_written(value: Any, parameter: Parameter, before: Any) -> Any:  # noqa: ANN401, numbers or arrays
+    """Return a value (k,) where it was written, elsewhere the number before: `friction` starts as the static one."""
+    is_array = (
+        isinstance(value, np.ndarray) and value.dtype != object
+    )  # neither of one scene nor symbolic
+    if not is_array or before is None or isinstance(before, tuple):
+        return value
+    return np.where(value == parameter.start[0], before, value)
 
 
 def _coarse_first(values: Mapping[Parameter, Any]) -> Iterable[tuple[Parameter, Any]]:
