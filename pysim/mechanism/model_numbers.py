@@ -69,6 +69,12 @@ def coordinate_laws(model: Model) -> dict[int, int]:
     return {v: n for n, v in enumerate(np.flatnonzero((friction > 0) | limited).tolist())}
 
 
+def product(x: Array, y: Array) -> Array:
+    """Return x y of matrices (…, k, 3) and (…, 3, n), whose sums have one order for any k; they may be symbolic."""
+    terms = [x[..., :, i : i + 1] * y[..., i : i + 1, :] for i in range(3)]
+    return np.asanyarray(terms[0] + terms[1] + terms[2])
+
+
 class ModelNumbers:
     """Numbers of a model, and of the contacts of convex steps.
 
@@ -197,10 +203,10 @@ class ModelNumbers:
         packed = theta[..., TO_PACKED]
         aligned = np.empty_like(packed)
         aligned[..., 0] = packed[..., 0]
-        aligned[..., 1:4] = packed[..., 1:4] @ turn
+        aligned[..., 1:4] = product(packed[..., None, 1:4], turn[:, None])[..., 0, :]
         tensor = packed[..., _TENSOR].reshape(*packed.shape[:2], 3, 3)
         turns = turn[:, None]
-        rotated = turns.swapaxes(2, 3) @ (tensor @ turns)
+        rotated = product(turns.swapaxes(2, 3), product(tensor, turns))
         aligned[..., 4:] = rotated.reshape(*packed.shape[:2], 9)[..., _UPPER]
         return aligned
 
@@ -220,7 +226,7 @@ class ModelNumbers:
                 + inertia[:, 9] * n[2] * n[0]
             )
         )
-        moment = inertia[:, 1:4] @ axes[:2].T
+        moment = product(inertia[:, 1:4], axes[:2].T)
         values = np.column_stack([inertia[:, 0], moment, about_n])
         return Changed(places[7:11], values)
 
@@ -234,7 +240,7 @@ class ModelNumbers:
                 self._plane_gravity = self._gravity_in_plane()
             table = self.table("plane_bodies")
             places = np.concatenate([table.of(b)[20:22] for b in range(table.records)])
-            in_plane = gravity @ self._plane_gravity
+            in_plane = product(gravity, self._plane_gravity)
             found.append(Changed(places, np.tile(in_plane, table.records)))
         return found
 
