@@ -109,6 +109,17 @@ class ModelNumbers:
         """Return a table of the mechanism itself."""
         return self.tables[name][0]
 
+    def places_in(self, other: ModelNumbers, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return where numbers are in a model whose programs have other constants; −1 for those of programs."""
+        found = np.full(len(places), -1)
+        for name, tables in self.tables.items():
+            if name == "tables" or name.startswith("constants of "):
+                continue
+            for own, moved_table in zip(tables, other.tables[name], strict=True):
+                inside = (places >= own.place) & (places < own.place + own.records * own.size)
+                found[inside] = places[inside] + moved_table.place - own.place
+        return found
+
     # ---------------------------------------------------------------------------------------------------- bodies
 
     def carrier(self, body: int) -> int:

@@ -241,6 +241,26 @@ def test_a_number_that_is_read_is_not_written(tmp_path: Path) -> None:
     assert frictions == [(0.4, 0.4), (0.5, 0.3)]
 
 
+def test_fields_that_are_opened_change_no_other_number(tmp_path: Path) -> None:
+    """Once a program has a number for a field, all other numbers of the engine are the same to the bit."""
+    path = tmp_path / "crate.toml"
+    spring = '[[force]]\nname = "spring"\ntype = "spring"\nb = "crate"\nstiffness = 5.0\n'
+    path.write_text(TILTED.replace("[materials.wood]", spring + "[materials.wood]"), "utf-8")
+    scene = pysim.load_scene(path)
+    worlds = pysim.Worlds(scene, 2)
+    worlds.parameters["body.crate.com"][1] = [0.02, 0.01, 0.0]
+    worlds.step(steps=20)
+    same = pysim.Worlds(scene, 2)
+    same.load(worlds.save())
+    for name in ("body.crate.mass", "body.arm.inertia", "materials.wood.friction", "gravity"):
+        assert worlds.parameters[name].size
+    worlds.parameters.open(["force.spring.stiffness"])
+    for own in (worlds, same):
+        own.step(steps=50)
+    np.testing.assert_array_equal(worlds.q, same.q)
+    np.testing.assert_array_equal(worlds.v, same.v)
+
+
 def test_numbers_count_from_the_next_call_on(crate: Path) -> None:
     worlds = pysim.Worlds(pysim.load_scene(crate), 3)
     worlds.step(steps=20)

@@ -166,9 +166,14 @@ class WorldParameters(Mapping[str, Any]):
                 self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
         if not self._elements.isdisjoint(written) and self._open_fields():
-            written = list(self._values)
-            worlds = np.arange(self._records.count)
-            parts = [block.of(worlds) for block in self._blocks]
+            fields = [name for name, own in self._known.items() if own.kind == "element"]
+            self._follow(fields, np.arange(self._records.count))
+            written = [name for name in written if name not in fields]
+        self._follow(written, worlds)
+
+    def _follow(self, written: Sequence[str], worlds: NDArray[np.intp]) -> None:
+        """Let the engine's numbers of worlds follow from parameters that were written."""
+        parts = [block.of(worlds) for block in self._blocks]
         written = [name for name in written if name not in self._rejected]
         own_part = dict(zip(self._blocks, parts, strict=True))
         varied = self._records.varied
@@ -248,12 +253,14 @@ class WorldParameters(Mapping[str, Any]):
             values[k] = self._seen[name][k]
 
     def _open_fields(self) -> bool:
-        """Let fields of elements be numbers of programs; return whether all numbers have other places from now on."""
+        """Let fields of elements be numbers of programs; return whether these have other constants from now on."""
         fields = [
             field
             for field in self._known.values()
             if field.kind == "element" and field.name not in self._rejected
         ]
+        before, varied = self._scene.numbers, self._records.varied
+        places, values, reach = varied.places, varied.values, varied.reach
         try:
             model = self._scene.open(fields)
         except SimulationError:
@@ -266,6 +273,10 @@ class WorldParameters(Mapping[str, Any]):
         if model is None:
             return False
         self._records.set_model(model)
+        places = before.places_in(self._scene.numbers, places)
+        are_others = places >= 0  # than constants of programs
+        varied.set(np.arange(self._records.count), places[are_others], values[:, are_others])
+        varied.reach = reach
         return True
 
     def open(self, paths: Sequence[str]) -> list[Parameter]:
@@ -278,7 +289,7 @@ class WorldParameters(Mapping[str, Any]):
             self._array(path)
         self.accept()
         if self._elements:
-            self._accept(list(self._values), np.arange(self._records.count))
+            self._accept(sorted(self._elements), np.arange(self._records.count))
         return [self._known[self._paths.find(path).name] for path in paths]
 
     def differ_in(self, places: NDArray[np.intp]) -> None:
