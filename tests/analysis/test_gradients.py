@@ -383,6 +383,20 @@ def test_a_gradient_by_numbers_of_joints_and_motors_is_that_of_differences(tmp_p
     check_parameters(rollout, paths)
 
 
+@pytest.mark.parametrize("bound", ["[-inf, 3.0]", "[-3.0, inf]"])
+def test_a_gradient_by_the_gear_of_a_motor_with_one_bound_is_that_of_differences(
+    bound: str, tmp_path: Path
+) -> None:
+    """The gear multiplies the bound that is infinite, too."""
+    affine = f'type = "affine"\ngear = [1.3]\ngain = [40]\nbias = [0, -40, -0.5]\nforce_range = {bound}\n'
+    begin, end = HOPPER.index('type = "position_servo"'), HOPPER.index("[[ground]]")
+    drive = affine + 'joint = "knee"\ncommand = "torque"\n'
+    scene = scene_of(tmp_path, HOPPER[:begin] + drive + HOPPER[end:], passes=1)
+    controls = np.random.default_rng(4).normal(0, 0.2, (1, 10, 1))
+    rollout = Rollout(scene, scene.state.q, scene.state.v, 10, controls)
+    check_parameters(rollout, ["actuator.motor.gear", "actuator.motor.gain"])
+
+
 def test_a_world_that_differs_has_the_gradient_of_its_own_scene(tmp_path: Path) -> None:
     text = BOX.replace("friction = { static = 0.4, dynamic = 0.4 }", "friction = 0.4")
     v = np.array([1.5, -0.2, -0.5, 0.1, -0.2, 0.7])
@@ -496,6 +510,19 @@ def test_a_throw_that_never_lands_is_warned_of(tmp_path: Path) -> None:
     with pytest.warns(pysim.PysimWarning, match=rf"{path}: no influence, because nothing touches"):
         found = pysim.gradient(worlds, steps=5, by=[path, "body.box.mass"], loss=loss)
     assert not np.any(found.parameters[path])
+
+
+def test_materials_have_no_influence_where_nothing_can_touch(tmp_path: Path) -> None:
+    """Links that a joint connects do not."""
+    path = "materials.default.friction.dynamic"
+    thigh = "com = [0.02, 0.01, -0.1]"
+    text = HOPPER[: HOPPER.index("[[ground]]")]
+    text = text.replace(thigh, f"{thigh}\ncollision = [{{ sphere = {{ radius = 0.02 }} }}]")
+    worlds = pysim.Worlds(scene_of(tmp_path, text), 2)
+    with pytest.warns(pysim.PysimWarning, match="no influence, because nothing touches"):
+        found = pysim.gradient(worlds, steps=3, by=[path, "body.shank.mass"], loss=last_speeds)
+    assert found.parameters[path].tolist() == [0.0, 0.0]
+    assert np.all(found.parameters["body.shank.mass"] != 0)
 
 
 def last_speeds(q: Array, v: Array) -> tuple[Array, Array, Array]:

@@ -87,8 +87,15 @@ def _slopes(
         moved[own.name] += change
     written = {own.name for own in parameters} | compiled
     changed = scene.changed(known, moved, written, moves * count * total)
-    rows = np.concatenate([x.values for x in changed], axis=1)
-    up, down, half_up, half_down = rows.reshape(moves, count, total, -1)
-    slopes = (8 * (half_up - half_down) - (up - down)) / (6 * steps[:, :, None])
-    places = np.concatenate([x.places for x in changed])
+    # none follow from materials where nothing can touch
+    rows = np.concatenate([np.zeros((len(along) * moves, 0)), *(x.values for x in changed)], axis=1)
+    up, down, half_up, half_down = rows.reshape(moves, count, total, rows.shape[1])
+    slopes = (8 * _difference(half_up, half_down) - _difference(up, down)) / (6 * steps[:, :, None])
+    places = np.concatenate([np.zeros(0, int), *(x.places for x in changed)])
     return [NumberSlopes(places, own) for own in np.split(slopes, ends[:-1], axis=1)]
+
+
+def _difference(x: Array, y: Array) -> Array:
+    """Return x − y, and 0 where both are the same infinite number, such as a bound that a force does not have."""
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    return np.subtract(x, y, out=np.zeros_like(x), where=~same)
