@@ -96,9 +96,9 @@ class Parameters:
         bar = np.concatenate([bars[name] for name in (*SUMS, "numbers")], axis=1)
         bar[:, self._same[0]] += bar[:, self._same[1]]
         for path, (places, slopes) in self._slopes.items():
-            # sums have one order for any number of worlds
-            of_numbers = np.ascontiguousarray(bar[:, places])
-            own = (slopes @ of_numbers[:, :, None])[:, :, 0]
+            # sums have one order for any number of worlds, and zeros of others change no bit
+            sums = np.add.accumulate(slopes * bar[:, None, places], axis=2)
+            own = sums[:, :, -1:].sum(axis=2)
             derivatives[path] = own if self._chosen[path].is_list else own[:, 0]
         return derivatives
 

@@ -397,6 +397,26 @@ def test_a_gradient_by_the_gear_of_a_motor_with_one_bound_is_that_of_differences
     check_parameters(rollout, ["actuator.motor.gear", "actuator.motor.gain"])
 
 
+def test_a_world_that_differs_has_the_same_bits_alone_and_among_others(tmp_path: Path) -> None:
+    scene, rng = scene_of(tmp_path, HOPPER), np.random.default_rng(6)
+    by = [f"body.{body}.{key}" for body in ("trunk", "shank") for key in ("mass", "com")]
+    many = pysim.Worlds(scene, 9)
+    many.v[:] = rng.normal(0, 0.3, many.v.shape)
+    for path in by:
+        values = many.parameters[path]
+        values[:] = values * rng.uniform(0.9, 1.1, values.shape) + 0.01 * path.endswith("com")
+    found = pysim.gradient(many, steps=3, loss=last_speeds, by=by)
+    for k in range(9):
+        alone = pysim.Worlds(scene, 1)
+        alone.v[:] = many.v[k]
+        for path in by:
+            alone.parameters[path][0] = many.parameters[path][k]
+        own = pysim.gradient(alone, steps=3, loss=last_speeds, by=by)
+        assert np.array_equal(own.q[0], found.q[k])
+        for path in by:
+            assert np.array_equal(own.parameters[path][0], found.parameters[path][k]), path
+
+
 def test_a_world_that_differs_has_the_gradient_of_its_own_scene(tmp_path: Path) -> None:
     text = BOX.replace("friction = { static = 0.4, dynamic = 0.4 }", "friction = 0.4")
     v = np.array([1.5, -0.2, -0.5, 0.1, -0.2, 0.7])
