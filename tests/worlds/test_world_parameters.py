@@ -19,6 +19,7 @@ from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.typing import Array
 from pysim.worlds.parameters.parameter_paths import ParameterPaths
+from tests.elements.blocks import table
 
 SCENES = Path(__file__).parents[2] / "scenes"
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
@@ -259,6 +260,42 @@ def test_fields_that_are_opened_change_no_other_number(tmp_path: Path) -> None:
         own.step(steps=50)
     np.testing.assert_array_equal(worlds.q, same.q)
     np.testing.assert_array_equal(worlds.v, same.v)
+
+
+def test_the_rotor_of_a_motor_adds_to_the_armature_of_its_joint(tmp_path: Path) -> None:
+    """Oracle: the armature that is written, plus N² times the rotor's inertia."""
+    motor = {"resistance": 1.0, "inductance": 0.01, "constant": 0.04, "rotor_inertia": 5e-4}
+    text = table("signal", name="voltage", type="input", unit="V")
+    keys = {"joint": "elbow", "command": "voltage", "gear": 5.0}
+    text += table("actuator", name="motor", type="dc_motor", **keys, **motor)
+    path = tmp_path / "crate.toml"
+    path.write_text(CRATE.replace("[materials.wood]", text + "[materials.wood]"), "utf-8")
+    scene = pysim.load_scene(path)
+    gear, armature = "actuator.motor.gear", "joint.elbow.armature"
+
+    def check(worlds: pysim.Worlds) -> None:
+        worlds.parameters.accept()
+        place = worlds.parameters.numbers.table("armature").place + 6
+        for k in range(4):
+            wanted = worlds.parameters[armature][k] + worlds.parameters[gear][k] ** 2 * 5e-4
+            assert worlds.parameters.engine_numbers(k)[place] == pytest.approx(wanted, rel=1e-14)
+            own = worlds.scene(k).model.armature
+            assert own[-1] == pytest.approx(wanted, rel=1e-14)
+
+    worlds = pysim.Worlds(scene, 4)
+    assert worlds.parameters[armature].tolist() == [0.001] * 4
+    worlds.parameters[gear][[1, 3]] = [6.0, 7.0]
+    worlds.parameters[armature][[2, 3]] = [0.02, 0.03]
+    check(worlds)
+    worlds.parameters[armature][:2] = 0.04
+    check(worlds)
+    worlds.parameters[gear][2] = 4.0
+    check(worlds)
+    worlds = pysim.Worlds(scene, 4)
+    worlds.parameters[armature][1] = 0.04
+    worlds.step()
+    worlds.parameters.open([gear])
+    check(worlds)
 
 
 def test_numbers_count_from_the_next_call_on(crate: Path) -> None:

@@ -110,6 +110,11 @@ class ElementFields:
             if not any(depends):
                 self._reject(field, "changes no number that steps read")
 
+    def fields_at(self, places: NDArray[np.intp]) -> set[str]:
+        """Return the names of the fields from which numbers at places follow."""
+        are_there = np.isin(self._compiled.places, places)
+        return {name for name, own in self._written_by.items() if (own & are_there).any()}
+
     def changed(self, values: Mapping[str, Array], written: Sequence[str]) -> list[Changed]:
         """Return the numbers that follow from fields that were written.
 

@@ -17,6 +17,7 @@ from pysim.inertia.parameters import centers, central_inertia
 from pysim.integrators import find_integrator
 from pysim.scene.spec import PER_COORDINATE, SurfaceSpec
 from pysim.scene.toml.overrides import path_words
+from pysim.typing import Array
 from pysim.worlds.parameters.element_fields import (
     ELEMENTS,
     element_field,
@@ -74,6 +75,7 @@ class ParameterPaths:
         spec = scene.spec.model
         self._bodies = {body.name: k for k, body in enumerate(spec.bodies)}
         self._joints = {joint.name: k for k, joint in enumerate(scene.model.joints)}
+        self._armatures = {joint.name: joint.armature for joint in spec.joints}
         self._rods = {rod.name: k for k, rod in enumerate(spec.rods)}
         self._materials = {} if spec.contacts is None else dict(spec.contacts.materials)
         self._solves_contacts = find_integrator(scene.settings.integrator).contacts
@@ -87,7 +89,7 @@ class ParameterPaths:
                 yield from (_path("body", name, key) for key in _BODY)
         for name, k in self._joints.items():
             for key, (field, _) in _joint_keys().items():
-                numbers = getattr(self._scene.model.joints[k], field)
+                numbers = self._joint_numbers(k, field)
                 if key != "rest" and np.isfinite(numbers).all() and numbers.any():
                     yield _path("joint", name, key)
         for name, k in self._rods.items():
@@ -242,7 +244,7 @@ class ParameterPaths:
             raise SimulationError(where, f"{problem}{remedy}")
         field, least = known[key]
         joint = self._scene.model.joints[k]
-        start = np.array(getattr(joint, field), float)
+        start = self._joint_numbers(k, field)
         return Parameter(
             _path("joint", name, key),
             "joint",
@@ -253,6 +255,12 @@ class ParameterPaths:
             least,
             fixed_zero=self._fixed_zero(joint, field),
         )
+
+    def _joint_numbers(self, k: int, field: str) -> Array:
+        """Return the numbers (size,) of a joint, whose armature is that of the scene, without rotors of motors."""
+        joint = self._scene.model.joints[k]
+        numbers = self._armatures[joint.name] if field == "armature" else getattr(joint, field)
+        return np.array(numbers, float)
 
     def _rod(self, where: str, name: str, keys: list[str]) -> Parameter:
         k, key = self._rods[name], ".".join(keys).removeprefix("section.")

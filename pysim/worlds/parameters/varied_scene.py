@@ -123,15 +123,12 @@ class VariedScene:
         changes += [
             change
             for name in written
-            if parameters[name].kind == "joint"
+            if parameters[name].kind == "joint" and parameters[name].field != "armature"
             for change in self._joint(parameters[name], values[name])
         ]
         for at in {parameters[name].part for name in written if parameters[name].kind == "rod"}:
             changes += self._rod(at, parameters, values, count)
-        elements = [name for name in written if parameters[name].kind == "element"]
-        if elements:
-            assert self._fields is not None
-            changes += self._fields.changed(values, elements)
+        changes += self._elements_and_armatures(parameters, values, written)
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
             changes += self._laws(parameters, values, theta, count)
         return changes
@@ -259,11 +256,33 @@ class VariedScene:
     # ----------------------------------------------------------------------------------------------------- joints
 
     def _joint(self, parameter: Parameter, values: Array) -> list[Changed]:
-        if parameter.field == "armature":
-            return self.numbers.armature(parameter.part, values - parameter.start)
         if parameter.field == "rest":
             return self.numbers.rest(parameter.part, values)
         return self.numbers.passive(parameter.part, parameter.field, values)
+
+    def _elements_and_armatures(
+        self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], written: set[str]
+    ) -> list[Changed]:
+        """Return the numbers of elements, and the armatures of joints, to which rotors of motors may add."""
+        elements = {name for name in written if parameters[name].kind == "element"}
+        armatures = {
+            name: self.numbers.armature(own.part, values[name] - own.start)[0]
+            for name, own in parameters.items()
+            if own.kind == "joint" and own.field == "armature" and name in values
+        }
+        changes = [own for name, own in armatures.items() if name in written]
+        if self._fields is None:
+            return changes
+        for own in changes:
+            elements |= self._fields.fields_at(own.places)
+        of_elements = self._fields.changed(values, sorted(elements))
+        for found in of_elements:  # rotors that follow from fields of motors
+            for name, own in armatures.items():
+                change = values[name] - parameters[name].start
+                for column, place in enumerate(own.places.tolist()):
+                    found.values[:, found.places == place] += change[:, column : column + 1]
+            changes = [without(own, found.places) for own in changes]
+        return changes + of_elements
 
     def _rod(
         self, at: int, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
@@ -464,6 +483,12 @@ class VariedScene:
             gravity=gravity,
         )
         return with_fields(spec, model=changed)
+
+
+def without(changed: Changed, places: NDArray[np.intp]) -> Changed:
+    """Return numbers of worlds but those at places."""
+    others = ~np.isin(changed.places, places)
+    return Changed(changed.places[others], changed.values[:, others])
 
 
 def row_norms(rows: Array) -> Array:
