@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 _Floats: TypeAlias = Sequence[float] | Array
+_ContactSensor: TypeAlias = tuple[
+    Sequence[int], int, int, Sequence[float], Sequence[float], Sequence[int], Sequence[float]
+]
 
 def available_isas() -> list[str]: ...
 def use_isa(isa: str) -> None: ...
@@ -554,6 +557,16 @@ def update_signals(
     f_ext: Array | None = None,
     threads: int = 1,
 ) -> None: ...
+def measure_contacts(
+    model: Model,
+    q: ArrayLike,
+    report: Array,
+    signals: Array,
+    sensors: Sequence[_ContactSensor],
+    shapes: NDArray[np.int32],
+    *,
+    threads: int = 1,
+) -> None: ...
 def read_signals(
     model: Model,
     times: ArrayLike,
@@ -702,17 +715,7 @@ class _Worlds(RecordedWorlds):
     def set_actuation(self, actuation: Actuation) -> None: ...
     def set_contact_sensors(
         self,
-        sensors: Sequence[
-            tuple[
-                Sequence[int],
-                int,
-                int,
-                Sequence[float],
-                Sequence[float],
-                Sequence[int],
-                Sequence[float],
-            ]
-        ],
+        sensors: Sequence[_ContactSensor],
     ) -> None: ...
     def set_smooth_contacts(self, contacts: Contacts | None) -> None: ...
     def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None: ...

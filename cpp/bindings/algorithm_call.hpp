@@ -36,13 +36,15 @@ class Call {
 
   void set_v(py::handle v, const char* name = "v") { batch_.v = keep(v, name, {model_.nv()}); }
   void set_x(py::handle x, const char* name, int count) { set_x(x, name, Shape{count}); }
-  void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
+  void set_x(py::handle x, const char* name, const Shape& row, Values values = Values::finite) {
+    batch_.x = keep(x, name, row, values);
+  }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
   /// Accelerations and wrenches that signals read, if they are given; NaN in states whose elements have no
   /// force.
   void set_measured(py::handle a, py::handle f_ext) {
-    if (!a.is_none()) batch_.x = keep(a, "a", {model_.nv()}, Values::any);
+    if (!a.is_none()) set_x(a, "a", {model_.nv()}, Values::any);
     if (!f_ext.is_none()) batch_.f_ext = keep(f_ext, "f_ext", {model_.nbodies(), 6}, Values::any);
   }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bindings/released_gil.hpp"
+#include "bindings/sensor_numbers.hpp"
 #include "bindings/stepping_arguments.hpp"
 #include "engine/integrators.hpp"
 #include "engine/smooth_law.hpp"
@@ -72,6 +73,27 @@ void update_signals(const Model& model,
   engine::run_batch<double>(&engine::StateKernels<double>::update_signals, model, batch, threads);
 }
 
+void measure_contacts(const Model& model,
+                      py::handle q,
+                      py::handle report,
+                      const SignalNumbers::Array& signals,
+                      const std::vector<SensorNumbers>& sensors,
+                      const py::array_t<int, py::array::c_style>& shapes,
+                      int threads) {
+  Call<double> call(model, q);
+  SignalNumbers numbers(signals, model, call.leading().states);
+  const auto points = static_cast<int>(shapes.size());
+  call.set_x(report, "report", {points, contact::ContactReport::numbers}, Values::any);
+  const std::vector<engine::ContactSensor> records = sensor_records(sensors);
+  std::vector<contact::SensorView> views;
+  for (const engine::ContactSensor& sensor : records) views.push_back(sensor.view());
+  const contact::MeasuredPoints measured = {
+      points, shapes.data(), {static_cast<int>(views.size()), views.data()}};
+  call.batch().measured = &measured;
+  call.batch().signals = numbers.data();
+  call.execute(&engine::StateKernels<double>::measure_contacts, threads);
+}
+
 }  // namespace
 
 void bind_stepping(py::module_& m) {
@@ -105,6 +127,19 @@ void bind_stepping(py::module_& m) {
         "(nq,) or (states, nq); signals (states, signal_numbers) is updated in place. At the first instant "
         "they read accelerations of 0, later those of the model's forces and its smooth contacts, or a (..., "
         "nv) and the wrenches f_ext (..., nbodies, 6) of loops and contacts.");
+  m.def("measure_contacts",
+        &measure_contacts,
+        "model"_a,
+        "q"_a,
+        "report"_a,
+        "signals"_a.noconvert(),
+        "sensors"_a,
+        "shapes"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "Sets the numbers of contact sensors, as set_contact_sensors takes them, among signals (states, "
+        "signal_numbers), in place, from reports of contact points (states, points, 18); shapes (points,) "
+        "has the pair of shapes of each.");
   m.def(
       "read_signals",
       [](const Model& model,

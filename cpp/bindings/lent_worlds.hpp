@@ -3,12 +3,11 @@
 
 #include <pybind11/stl.h>
 
-#include <array>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "bindings/released_gil.hpp"
+#include "bindings/sensor_numbers.hpp"
 #include "bindings/stepping_arguments.hpp"
 #include "engine/worlds.hpp"
 
@@ -80,15 +79,8 @@ class LentWorlds : public engine::Worlds<Real> {
     values_ = values;
   }
 
-  using Frame = std::array<double, 16>;
-  using Sensor = std::tuple<std::vector<int>, int, int, Frame, Frame, std::vector<int>, std::vector<double>>;
-
-  void set_contact_sensors(const std::vector<Sensor>& sensors) {
-    std::vector<engine::ContactSensor> records;
-    for (const Sensor& own : sensors) {
-      std::apply([&](const auto&... x) { records.push_back({x...}); }, own);
-    }
-    Own::set_sensors(std::move(records));
+  void set_contact_sensors(const std::vector<SensorNumbers>& sensors) {
+    Own::set_sensors(sensor_records(sensors));
   }
 
   void set_smooth_contacts(const py::object& contacts) {

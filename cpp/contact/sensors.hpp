@@ -36,6 +36,13 @@ struct SensorList {
   }
 };
 
+/// Points of contact whose reports sensors measure.
+struct MeasuredPoints {
+  int count;
+  const int* shapes;  ///< [count] the pair of shapes of each
+  SensorList sensors;
+};
+
 /// What a point of contact reports of a step, in world axes: the force on the second body, the moment of
 /// rolling and spinning friction, the place and the normal.
 template <class Vector>

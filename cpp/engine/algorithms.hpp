@@ -71,6 +71,7 @@ namespace pysim::engine {
 #define PYSIM_STEPS(entry)                                              \
   entry(update_signals, UpdateSignals)                                  \
   entry(read_signals, ReadSignals)                                      \
+  entry(measure_contacts, MeasureContacts)                              \
   entry(signal_forces, SignalForces)                                    \
   entry(search_poses, SearchPoses)                                      \
   entry(event_values, EventValues)                                      \

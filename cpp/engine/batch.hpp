@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "constraints/couplings.hpp"
+#include "contact/sensors.hpp"
 #include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
 #include "stepping/run_description.hpp"
@@ -95,6 +96,7 @@ struct Batch {
   std::uint64_t due;  ///< bit k: the sampled block k is due
   const tree::ContactForces* contact_forces;  ///< of the smooth law; null for none
   const stepping::Events* events;             ///< of functions of events
+  const contact::MeasuredPoints* measured;    ///< whose reports are x
 };
 
 /// A pose as a 4×4 matrix, row-major.

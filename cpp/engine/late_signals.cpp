@@ -6,58 +6,22 @@
 #include "engine/dispatch.hpp"
 
 namespace pysim::engine {
-namespace {
-
-using Report = contact::ContactReport;
-
-/// The frame of a sensor in the world, a 4×4 matrix by rows.
-std::array<double, 16> placed(const double* poses, int body, const std::array<double, 16>& frame) {
-  if (body < 0) return frame;
-  const double* const X = poses + 16 * body;
-  std::array<double, 16> found = {};
-  for (std::size_t i = 0; i < 4; ++i) {
-    for (std::size_t j = 0; j < 4; ++j) {
-      for (std::size_t k = 0; k < 4; ++k) found[4 * i + j] += X[4 * i + k] * frame[4 * k + j];
-    }
-  }
-  return found;
-}
-
-}  // namespace
 
 void LateSignals::set_contacts(int world, double* numbers) const {
-  if (file_.sensors.empty()) return;
-  const double* const poses = rates_.poses(world);
-  for (const auto& own : file_.sensors) {
-    const auto frame = placed(poses, own.body, own.frame), axes = placed(poses, own.axes_body, own.axes);
-    double touching = 0, normal = 0, sum[6] = {};
-    rates_.each_point(world, [&](int shapes, const double* report) {
-      const auto at = std::lower_bound(own.shapes.begin(), own.shapes.end(), shapes);
-      if (at == own.shapes.end() || *at != shapes) return;
-      const double sign = own.signs[static_cast<std::size_t>(at - own.shapes.begin())];
-      const double *const f = report + Report::force, *const n = report + Report::normal;
-      if (f[0] == 0 && f[1] == 0 && f[2] == 0) return;
-      double lever[3];
-      for (int i = 0; i < 3; ++i)
-        lever[i] = report[Report::position + i] - frame[static_cast<std::size_t>(4 * i + 3)];
-      touching = 1;
-      normal += f[0] * n[0] + f[1] * n[1] + f[2] * n[2];
-      for (int i = 0; i < 3; ++i) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        sum[i] += sign * f[i];
-        sum[3 + i] += sign * (lever[j] * f[k] - lever[k] * f[j] + report[Report::moment + i]);
-      }
-    });
-    const auto put = [&](std::size_t k, double x) { numbers[own.places[k]] = x; };
-    put(0, touching), put(1, normal);
-    for (std::size_t i = 0; i < 3; ++i) {
-      for (std::size_t part = 0; part < 2; ++part) {
-        double x = 0;
-        for (std::size_t j = 0; j < 3; ++j) x += axes[4 * j + i] * sum[3 * part + j];
-        put(2 + 3 * part + i, x);
-      }
-    }
-  }
+  const contact::SensorList& sensors = worlds_.sensor_list();
+  if (sensors.count == 0) return;
+  std::vector<int> shapes;
+  std::vector<double> reports;
+  rates_.each_point(world, [&](int pair, const double* report) {
+    shapes.push_back(pair);
+    reports.insert(reports.end(), report, report + contact::ContactReport::numbers);
+  });
+  const contact::MeasuredPoints points = {static_cast<int>(shapes.size()), shapes.data(), sensors};
+  Batch<double> batch = state(world);
+  batch.x = reports.data();
+  batch.measured = &points;
+  batch.signals = numbers;
+  run_varied(&StateKernels<double>::measure_contacts, worlds_.model(), batch, worlds_.varied(world));
 }
 
 Batch<double> LateSignals::state(int world) const {

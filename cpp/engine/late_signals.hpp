@@ -1,8 +1,4 @@
 // Signals that read accelerations, wrenches and contacts, which exist at the end of a step.
-//
-//     F = Σ ±f    M = Σ (x − p) × (±f) ± m    N = Σ f·n         of a contact sensor; p is its frame's origin
-//
-// The sign is that of the body in its pair of links.
 #pragma once
 
 #include <vector>

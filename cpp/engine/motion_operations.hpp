@@ -5,6 +5,7 @@
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
+#include "stepping/end_report.hpp"
 #include "stepping/generalized_alpha.hpp"
 #include "stepping/implicit_midpoint.hpp"
 #include "stepping/rattle.hpp"
@@ -155,6 +156,40 @@ struct UpdateSignals {
     const auto everywhere = [](int) { return simd::everywhere<S>(); };
     stepping::update_signals(system, all<S>(batch.time), q, v, batch.due, everywhere, batch.first, measured);
     at.save_signals(signals.numbers);
+  }
+};
+
+/// Numbers of contact sensors among those of the signals, from what points report at states: x (states,
+/// points, ContactReport::numbers).
+struct MeasureContacts {
+  using Report = contact::ContactReport;
+
+  template <class S>
+  static void at(States<S> at) {
+    const contact::MeasuredPoints& points = *at.batch.measured;
+    const std::ptrdiff_t row = std::ptrdiff_t{points.count} * Report::numbers;
+    const auto numbers = at.signals().numbers;
+    const S* const q = at.reduced_q();
+    const auto three = [&](int point, int place) {
+      const double* const x = at.batch.x + at.first * row + point * Report::numbers + place;
+      return Vec3<S>{gather<S>(x, row), gather<S>(x + 1, row), gather<S>(x + 2, row)};
+    };
+    const auto pushes = [&](int point) {
+      const Vec3<S> f = three(point, Report::force);
+      return abs(f.x) + abs(f.y) + abs(f.z) > all<S>(0);
+    };
+    int count = 0;
+    for (int n = 0; n < points.count; ++n) count += any(pushes(n)) ? 1 : 0;
+    stepping::EndReport<S> report(count, &points.sensors, at.w);
+    for (int n = 0; n < points.count; ++n) {
+      if (none(pushes(n))) continue;
+      constexpr int unread = -1;  // bodies, of wrenches alone
+      const Vec3<S> force = three(n, Report::force), moment = three(n, Report::moment),
+                    position = three(n, Report::position), normal = three(n, Report::normal);
+      report.add({points.shapes[n], unread, unread, force, moment, position, dot(force, normal), pushes(n)});
+    }
+    report.act({false, simd::everywhere<S>()}, at.model, q, numbers, at.w);
+    at.save_signals(numbers);
   }
 };
 

@@ -138,10 +138,10 @@ class EndReport {
       torque = torque + s * (cross(point.position - frame.p, point.force) + point.moment);
     }
     const auto f = transpose_times(axes.R, force), t = transpose_times(axes.R, torque);
-    const S found[] = {select(touches, all<S>(1), o), normal, f.x, f.y, f.z, t.x, t.y, t.z};
+    const S reading[] = {select(touches, all<S>(1), o), normal, f.x, f.y, f.z, t.x, t.y, t.z};
     for (int i = 0; i < contact::SensorView::numbers; ++i) {
       S& to = numbers[sensor.place[i]];
-      to = select(worlds, found[i], to);
+      to = select(worlds, reading[i], to);
     }
   }
 

@@ -1,9 +1,7 @@
 """Readings of contact sensors: sums over the points of a report at which a body touches others.
 
-    F = Σ ±f    M = Σ (x − p) × (±f) ± m    N = Σ f·n         p the origin of the sensor's frame
-
-The sign is that of the body in its pair of links. The numbers are held among those of the signals: they are set from
-the report of the contacts before sampled blocks run and before signals are recorded.
+The sums are those of cpp/contact/sensors.hpp. The numbers are held among those of the signals: they are set from the
+report of the contacts before sampled blocks run and before signals are recorded.
 """
 
 from __future__ import annotations
@@ -12,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.algorithms import forward_kinematics
-from pysim.elements.graph_types import CONTACT_NUMBERS
+from pysim import _engine
 from pysim.errors import SceneError
 from pysim.typing import Array
-from pysim.worlds.contact_report import FORCE, MOMENT, NORMAL, POINT, start_report
+from pysim.worlds.contact_report import start_report
 
 if TYPE_CHECKING:
     from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import TouchedBody
-    from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
 
 
@@ -82,8 +78,8 @@ def set_contact_numbers(
         return
     if report is None:
         report = start_report(scene, q, v)
-    for touched, places in scene.signals.contacts:
-        numbers[:, list(places)] = _reading(scene.contacts, scene.model, touched, q, report)
+    shapes = scene.contacts.shape_of_point
+    _engine.measure_contacts(scene.model, q, report, numbers, scene.contact_sensors, shapes)
 
 
 def with_contact_numbers(
@@ -100,36 +96,3 @@ def with_contact_numbers(
 def _sides(contacts: CompiledContacts, touched: TouchedBody) -> Array:
     """Return the sign (pairs,) of the forces on a body in every pair of links, 0 where it is in none."""
     return np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
-
-
-def _reading(
-    contacts: CompiledContacts, model: Model, touched: TouchedBody, q: Array, report: Array
-) -> Array:
-    """Return 1 or 0, the normal force [N], force (3) [N] and torque (3) [N·m] of every state (n, 8)."""
-    reading = np.zeros((len(report), CONTACT_NUMBERS))
-    rows, points = np.nonzero((report[..., FORCE] != 0).any(axis=2))
-    side = _sides(contacts, touched)[contacts.pair_of_point[points]]
-    own = side != 0
-    if not own.any():
-        return reading
-    rows, points = rows[own], points[own]
-    sign = side[own] * contacts.signs[points]
-    at = report[rows, points]
-    force, moment = sign[:, np.newaxis] * at[:, FORCE], sign[:, np.newaxis] * at[:, MOMENT]
-    place = _pose(model, q, touched.body, touched.at)
-    torque = np.cross(at[:, POINT] - place[rows, :3, 3], force) + moment
-    reading[rows, 0] = 1.0
-    np.add.at(reading[:, 1], rows, (at[:, FORCE] * at[:, NORMAL]).sum(axis=1))
-    total = np.zeros((len(report), 2, 3))
-    np.add.at(total, rows, np.stack([force, torque], axis=1))
-    R = place if touched.base is None else _pose(model, q, *touched.base)
-    turned = np.einsum("nij,nki->nkj", R[:, :3, :3], total)
-    reading[:, 2:] = turned.reshape(len(report), 6)
-    return reading
-
-
-def _pose(model: Model, q: Array, body: int, at: Array) -> Array:
-    """Return the poses (n, 4, 4) in the world of a frame on a body, -1 for the world."""
-    if body < 0:
-        return np.broadcast_to(at, (len(q), 4, 4))
-    return np.asarray(forward_kinematics(model, q)[:, body] @ at)

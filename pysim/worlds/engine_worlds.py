@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from pysim import _engine
 from pysim.integrators import find_integrator
 from pysim.worlds.adaptive_scheme import adaptive_settings
-from pysim.worlds.contact_readings import contact_sensors
 from pysim.worlds.impacts import has_impacts, kept_numbers
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def engine_worlds(
         **(adaptive_settings(scene) if find_integrator(settings.integrator).adaptive else {}),
         **_parameters(scene),
     )
-    worlds.set_contact_sensors(contact_sensors(scene))
+    worlds.set_contact_sensors(scene.contact_sensors)
     return worlds
 
 

@@ -7,8 +7,9 @@ import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from pysim.mechanism.signal_compiler import (
 from pysim.mechanism.signal_reuse import has_same_signals
 from pysim.scene.tree import check_followers
 from pysim.tracing.recursion import once
-from pysim.worlds.contact_readings import check_contact_sensors
+from pysim.worlds.contact_readings import check_contact_sensors, contact_sensors
 from pysim.worlds.equilibrium import with_equilibrium
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class Scene(AttributesByHabit):
         if self.contacts is None or find_integrator(self.settings.integrator).contacts:
             return None
         return self.contacts.engine
+
+    @cached_property
+    def contact_sensors(self) -> list[tuple[Any, ...]]:
+        """Contact sensors as the engine reads them."""
+        return contact_sensors(self)
 
     def __repr__(self) -> str:
         run = self.settings

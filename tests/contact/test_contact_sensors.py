@@ -77,6 +77,25 @@ def test_a_box_that_sticks_to_a_slope_reads_friction(tmp_path, integrator, axes)
     np.testing.assert_allclose(force, expected, atol=0.15)
 
 
+def test_a_sampled_sensor_holds_the_bits_that_are_read_after_its_step(tmp_path):
+    """A box that tumbles; packs and single worlds."""
+    start = {"xyz": [0, 0, 0.18], "rpy": [0.4, 0.3, 0.2], "v": [0.5, 0.1, -2.0, 1.0, 2.0, 0.3]}
+    text = ground((0.1, 0.2, 1.0)) + box("box", 2.0, 0.0, **start)
+    at = {"xyz": [0.02, 0.03, 0.01], "rpy": [0.3, 0.2, 0.1]}
+    text += sensor(at=at) + sensor("held", at=at, period=1e-3)
+    worlds = pysim.Worlds(scene_of(tmp_path, text + simulation("convex", step=1e-3)), 11)
+    worlds.v[:, 3] += np.linspace(0, 1, 11)
+    touched = 0
+    for _ in range(60):
+        worlds.step(steps=1)
+        touched += np.count_nonzero(worlds.signals["touch.touching"])
+        for part in ("normal", "force", "torque"):
+            np.testing.assert_array_equal(
+                worlds.signals[f"touch.{part}"], worlds.signals[f"held.{part}"]
+            )
+    assert touched > 100
+
+
 def test_others_choose_the_bodies_whose_contacts_count(tmp_path):
     text = ground() + box("box", 2.0, 0.0999) + box("top", 1.0, 0.2497, 0.05)
     text += table("contact", between=["box", "top"])
