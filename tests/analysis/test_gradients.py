@@ -545,6 +545,15 @@ def test_materials_have_no_influence_where_nothing_can_touch(tmp_path: Path) -> 
     assert np.all(found.parameters["body.shank.mass"] != 0)
 
 
+def test_the_derivative_by_a_limit_that_a_joint_does_not_have_is_zero(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, HOPPER), 1)
+    worlds.q[0, -1] = -0.3
+    by = ["joint.knee.limits.lower", "joint.knee.limits.upper"]
+    found = pysim.gradient(worlds, steps=3, by=by, loss=last_speeds).parameters
+    assert found[by[0]] != 0
+    assert found[by[1]] == 0
+
+
 def last_speeds(q: Array, v: Array) -> tuple[Array, Array, Array]:
     by_v = np.zeros_like(v)
     by_v[:, -1] = 1.0

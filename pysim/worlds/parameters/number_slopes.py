@@ -79,7 +79,8 @@ def _slopes(
     ends = np.cumsum([len(own.start) for own in parameters])
     count, total, moves = len(next(iter(values.values()))), int(ends[-1]), len(_MOVES)
     middle = np.concatenate([values[own.name] for own in parameters], axis=1)
-    steps = part * np.where(middle == 0, 1.0, np.abs(middle))
+    has_size = np.isfinite(middle) & (middle != 0)  # limits that a joint does not have are infinite
+    steps = part * np.where(has_size, np.abs(middle), 1.0)
     along = np.tile(np.eye(total), (count, 1)) * np.repeat(steps, total, axis=0)
     moved = {name: np.tile(np.repeat(x, total, axis=0), (moves, 1)) for name, x in values.items()}
     by_parameter = np.split(np.kron(_MOVES, along), ends[:-1], axis=1)
