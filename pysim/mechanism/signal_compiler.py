@@ -95,7 +95,7 @@ def compile_signals(
         driven,
         _groups(model),
         model.nv,
-        model.gravity.tolist(),
+        spec.model.gravity.tolist(),  # which may be open numbers
         measured,
         spec.settings.seed,
         model.velocity_names,

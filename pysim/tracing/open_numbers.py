@@ -151,7 +151,7 @@ def opened(plugin: Any, tape: Tape) -> Iterator[None]:
     written = {name: value for name, value in written.items() if open_numbers_in(value)}
     try:
         for name, value in written.items():
-            object.__setattr__(plugin, name, _symbolic(value, tape))
+            object.__setattr__(plugin, name, symbolic(value, tape))
         yield
     finally:
         for name, value in written.items():
@@ -164,9 +164,10 @@ def open_numbers_in(value: object) -> list[OpenNumber]:
     return [x for x in values if isinstance(x, OpenNumber)]
 
 
-def _symbolic(value: Any, tape: Tape) -> Any:
+def symbolic(value: Any, tape: Tape) -> Any:
+    """Return a value whose open numbers are symbolic numbers of a tape."""
     if isinstance(value, (tuple, list)):
-        return type(value)(_symbolic(x, tape) for x in value)
+        return type(value)(symbolic(x, tape) for x in value)
     if isinstance(value, OpenNumber):
         return Scalar(tape, tape.open_number(value, value.recipes, value.number))
     return value

@@ -298,6 +298,30 @@ def test_the_rotor_of_a_motor_adds_to_the_armature_of_its_joint(tmp_path: Path) 
     check(worlds)
 
 
+@pytest.mark.parametrize("scheme", ["rk4", "convex"])
+def test_sensors_read_the_gravity_of_their_world(tmp_path: Path, scheme: str) -> None:
+    """An accelerometer in free flight reads 0, whatever gravity is; oracles: scenes that are compiled with it."""
+    text = table("body", name="tool", mass=0.4, com=[0.1, 0.0, 0.0])
+    text += "inertia = { xx = 0.002, yy = 0.002, zz = 0.001 }\n"
+    text += table("joint", name="flange", type="fixed", parent="arm", child="tool")
+    text += table("sensor", name="imu", type="imu", frame="arm")
+    text += table("sensor", name="up", type="up", frame="arm")
+    text += table("sensor", name="wrench", type="force_torque", joint="flange")
+    text = CRATE.replace("[materials.wood]", text + "[materials.wood]")
+    text = text.replace("step = 2e-3", f'step = 2e-3\nintegrator = "{scheme}"')
+    path = tmp_path / "crate.toml"
+    path.write_text(text.replace("[0.0, 0.0, 0.11]", "[0.0, 0.0, 1.0]"), "utf-8")
+    worlds = pysim.Worlds(pysim.load_scene(path), 3)
+    worlds.parameters["gravity"][1:] = [[0.5, 1.0, -5.0], [0.0, 0.0, -3.0]]
+    scenes = [worlds.scene(k) for k in range(3)]
+    worlds.step(steps=3)
+    for k, scene in enumerate(scenes):
+        alone = pysim.Worlds(scene)
+        alone.step(steps=3)
+        for name in ("imu.acceleration", "up", "wrench.force", "wrench.torque"):
+            np.testing.assert_allclose(worlds.signals[name][k], alone.signals[name], atol=1e-9)
+
+
 def test_numbers_count_from_the_next_call_on(crate: Path) -> None:
     worlds = pysim.Worlds(pysim.load_scene(crate), 3)
     worlds.step(steps=20)

@@ -17,6 +17,7 @@ from pysim.errors import JointError, SceneError
 from pysim.joints.displacement import Pose
 from pysim.tracing.author_code import method_place
 from pysim.tracing.expression import Scalar
+from pysim.tracing.open_numbers import symbolic
 from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class MethodArguments:
         xx, xy, yy, xz, yz, zz = part.theta[4:]
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         pose, w, linear, angular = self._motion_at(block, part)
-        lifted = linear - pose.T @ np.array(self._gravity, float)
+        lifted = linear - pose.T @ self._gravity_of_world()
         force = m * lifted + np.cross(angular, first) + np.cross(w, np.cross(w, first))
         torque = inertia @ angular + np.cross(w, inertia @ w) + np.cross(first, lifted)
         force, torque = part.sign * force, part.sign * torque
@@ -251,13 +252,17 @@ class MethodArguments:
         acceleration = Acceleration(Twist(a[:3], a[3:]), twist)
         return pose, np.array(twist.w), np.array(acceleration.linear), np.array(acceleration.w)
 
+    def _gravity_of_world(self) -> Any:
+        """Return gravity (3,) [m/s²], symbolic numbers if they are open."""
+        return np.array(symbolic(list(self._gravity), self._symbols.tape))
+
     def _gravity_for(self, block: GraphBlock) -> Any:
         """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.
 
         Raises:
             SceneError: that frame moves.
         """
-        gravity = np.array(self._gravity, float)
+        gravity = self._gravity_of_world()
         port = None if block.port is None else self._symbols.ports[block.port]
         if port is None or is_path(port):
             return gravity

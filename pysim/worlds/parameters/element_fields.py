@@ -54,7 +54,7 @@ class _Compiled:
             numbers = enumerate(row.tolist(), count)
             opened[parameter] = [OpenNumber(x, self.recipes, number) for number, x in numbers]
             count += len(row)
-        self.scene = compile_scene(with_elements(scene.spec, opened))
+        self.scene = compile_scene(with_open(scene.spec, opened))
         self.numbers, tables, _ = _engine.model_numbers(self.scene.model, None)
         first = {name: place for name, place, _ in reversed(tables)}  # of the mechanism itself
         found = [
@@ -64,6 +64,10 @@ class _Compiled:
             if recipe != NONE
         ]
         self.places, self.of_places = np.array(found, int).reshape(-1, 2).T
+        #: numbers of the mechanism that follow from gravity
+        self.of_gravity = np.r_[
+            first["gravity"] : first["gravity"] + 3, first["plane_bodies"] : first["plane_loops"]
+        ]
 
     def follows_from(self, numbers: Array) -> Array:
         """Return the numbers (k, places) that follow from open numbers (k, fields)."""
@@ -107,7 +111,7 @@ class ElementFields:
             first += len(field.start)
             depends = [bool(recipes.fields(k) & numbers) for k in self._compiled.of_places.tolist()]
             self._written_by[field.name] = np.array(depends, bool)
-            if not any(depends):
+            if not any(depends) and field.kind != "gravity":
                 self._reject(field, "changes no number that steps read")
 
     def fields_at(self, places: NDArray[np.intp]) -> set[str]:
@@ -144,7 +148,7 @@ class ElementFields:
             count += len(row)
         others = {own: values[own].tolist() for own in self.computed if own in values}
         try:
-            return compile_scene(with_elements(spec, {**opened, **others}))
+            return compile_scene(with_open(spec, {**opened, **others}))
         except PysimError as error:
             names = ", ".join(own.name for own in others)
             raise SimulationError(f"parameters: {names}", error.problem) from error
@@ -162,6 +166,8 @@ class ElementFields:
                 return False
             wanted = first.numbers.copy()
             wanted[first.places] = first.follows_from(np.concatenate([*others.values()])[None])[0]
+            for found in (wanted, second.numbers):
+                found[first.of_gravity] = 0.0  # which no program reads
             return second.numbers.tobytes() == wanted.tobytes() and _starts_of(
                 second.scene
             ) == _starts_of(self._scene)
@@ -172,7 +178,7 @@ class ElementFields:
         numbers, _, _ = _engine.model_numbers(self._scene.model, None)
         for other in _variations(field.start):
             try:
-                scene = compile_scene(with_elements(self._scene.spec, {field: other.tolist()}))
+                scene = compile_scene(with_open(self._scene.spec, {field: other.tolist()}))
             except PysimError as error:
                 problem = error.problem
                 continue
@@ -272,6 +278,15 @@ def check_field(spec: SceneSpec, parameter: Parameter, value: Array) -> str:
     except PysimError as error:
         return error.problem
     return ""
+
+
+def with_open(spec: SceneSpec, values: Mapping[Parameter, Sequence[float]]) -> SceneSpec:
+    """Return a scene with other values of fields of its elements, and of gravity, which may be open numbers."""
+    fields = {own: value for own, value in values.items() if own.kind == "element"}
+    for own, value in values.items():
+        if own.kind == "gravity":
+            spec = with_fields(spec, model=with_fields(spec.model, gravity=np.array(value, object)))
+    return with_elements(spec, fields)
 
 
 def with_elements(spec: SceneSpec, values: Mapping[Parameter, Sequence[float]]) -> SceneSpec:

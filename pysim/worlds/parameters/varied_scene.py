@@ -14,6 +14,8 @@ import numpy as np
 
 from pysim.contact.laws import NUMBERS
 from pysim.contact.pair_laws import LawsOfWorlds, root_bodies
+from pysim.elements.block import find_block
+from pysim.elements.graph.block_channels import reads
 from pysim.errors import ModelError, PysimWarning, SceneError, SimulationError
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers
@@ -79,6 +81,23 @@ class VariedScene:
     def computed(self) -> frozenset[Parameter]:
         """Fields of elements with which Python computes: scenes are compiled anew for them."""
         return frozenset() if self._fields is None else self._fields.computed
+
+    @cached_property
+    def _reads_gravity(self) -> bool:
+        """Whether sensors or controllers read gravity, as an `imu` does, or sensors the wrench of a fixed joint."""
+        spec = self._scene.spec
+        types = {joint.name: joint.type for joint in spec.model.joints}
+        plugins = [
+            (own, find_block(own.kind, own.type)) for own in spec.blocks if own.kind != "signal"
+        ]
+        return any(
+            types.get(own.joint or "") == "fixed" or reads(plugin, "gravity")
+            for own, plugin in plugins
+        )
+
+    def is_field(self, parameter: Parameter) -> bool:
+        """Return whether numbers of programs follow from a parameter: a field of an element, or gravity."""
+        return parameter.kind == "element" or (parameter.kind == "gravity" and self._reads_gravity)
 
     def is_compiled(self, parameter: Parameter) -> bool:
         """Return whether a scene is compiled for each value of a parameter."""
@@ -264,7 +283,7 @@ class VariedScene:
         self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], written: set[str]
     ) -> list[Changed]:
         """Return the numbers of elements, and the armatures of joints, to which rotors of motors may add."""
-        elements = {name for name in written if parameters[name].kind == "element"}
+        elements = {name for name in written if self.is_field(parameters[name])}
         armatures = {
             name: self.numbers.armature(own.part, values[name] - own.start)[0]
             for name, own in parameters.items()

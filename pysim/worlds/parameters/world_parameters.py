@@ -111,9 +111,9 @@ class WorldParameters(Mapping[str, Any]):
             block = self._blocks[-1]
             rows, self._values[name], self._seen[name] = block.add(name, self._starts(parameter))
             self._rows[name] = block, rows
-            if parameter.kind == "element" and self._records.scenes is None:
+            if self._scene.is_field(parameter) and self._records.scenes is None:
                 self._elements.add(name)
-            elif parameter.kind != "element":
+            if parameter.kind != "element":
                 block.allow(rows, *parameter.bounds)
         return self._values[name]
 
@@ -166,9 +166,9 @@ class WorldParameters(Mapping[str, Any]):
                 self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
         if not self._elements.isdisjoint(written) and self._open_fields():
-            fields = [name for name, own in self._known.items() if own.kind == "element"]
+            fields = [name for name, own in self._known.items() if self._scene.is_field(own)]
             self._follow(fields, np.arange(self._records.count))
-            written = [name for name in written if name not in fields]
+            written = [name for name in written if self._known[name].kind != "element"]
         self._follow(written, worlds)
 
     def _follow(self, written: Sequence[str], worlds: NDArray[np.intp]) -> None:
@@ -257,7 +257,7 @@ class WorldParameters(Mapping[str, Any]):
         fields = [
             field
             for field in self._known.values()
-            if field.kind == "element" and field.name not in self._rejected
+            if self._scene.is_field(field) and field.name not in self._rejected
         ]
         before, varied = self._scene.numbers, self._records.varied
         places, values, reach = varied.places, varied.values, varied.reach
