@@ -124,13 +124,20 @@ struct Reverse {
   PYSIM_INLINE Reverse(const Reverse<S, !numbers>& x) : value(x.value), tape(x.tape), node(x.node) {}
 
   PYSIM_INLINE bool is_constant() const { return node < 0; }
+  /// A number that differs from this one by a constant: both have one node.
+  PYSIM_INLINE Reverse with(const S& y) const { return {y, tape, node}; }
 
   PYSIM_NOINLINE friend Reverse operator-(const Reverse& a) { return unary(-a.value, a, all<S>(-1)); }
   PYSIM_NOINLINE friend Reverse operator+(const Reverse& a, const Reverse& b) {
-    return binary(a.value + b.value, a, all<S>(1), b, all<S>(1));
+    const S y = a.value + b.value;
+    if (b.is_constant()) return a.with(y);
+    if (a.is_constant()) return b.with(y);
+    return binary(y, a, all<S>(1), b, all<S>(1));
   }
   PYSIM_NOINLINE friend Reverse operator-(const Reverse& a, const Reverse& b) {
-    return binary(a.value - b.value, a, all<S>(1), b, all<S>(-1));
+    const S y = a.value - b.value;
+    if (b.is_constant()) return a.with(y);
+    return binary(y, a, all<S>(1), b, all<S>(-1));
   }
   PYSIM_NOINLINE friend Reverse operator*(const Reverse& a, const Reverse& b) {
     return binary(a.value * b.value, a, b.value, b, a.value);
@@ -168,8 +175,8 @@ struct FixedOf<Reverse<S, true>> {
   using type = typename S::Real;
 };
 
-/// Records y with its slopes by numbers that are not constant. Operations that do so are out of line:
-/// functions of a few hundred would take minutes to compile.
+/// Records y with its slopes by numbers that are not constant; that by c is 1. Operations that do so are out
+/// of line: functions of a few hundred would take minutes to compile.
 template <class S>
 PYSIM_INLINE int record(Tape<S>& tape, int a, const S& by_a, int b, const S& by_b, int c = -1) {
   const int node = tape.add_node();
@@ -196,17 +203,27 @@ PYSIM_INLINE Reverse<S, n> binary(
   return {y, tape, record(*tape, a.node, by_a, b.node, by_b)};
 }
 
+/// y = ± a b + c with its slopes.
+template <class S, bool n>
+PYSIM_INLINE Reverse<S, n> sum_with_product(const S& y,
+                                            const Reverse<S, n>& a,
+                                            const S& by_a,
+                                            const Reverse<S, n>& b,
+                                            const S& by_b,
+                                            const Reverse<S, n>& c) {
+  if (a.is_constant() && b.is_constant()) return c.with(y);
+  Tape<S>* const tape = a.is_constant() ? b.tape : a.tape;
+  return {y, tape, record(*tape, a.node, by_a, b.node, by_b, c.node)};
+}
+
 template <class S, bool n>
 PYSIM_NOINLINE Reverse<S, n> fma(const Reverse<S, n>& a, const Reverse<S, n>& b, const Reverse<S, n>& c) {
-  const S y = fma(a.value, b.value, c.value);
-  if (a.is_constant() && b.is_constant() && c.is_constant()) return Reverse<S, n>(y);
-  Tape<S>* const tape = !a.is_constant() ? a.tape : !b.is_constant() ? b.tape : c.tape;
-  return {y, tape, record(*tape, a.node, b.value, b.node, a.value, c.node)};
+  return sum_with_product(fma(a.value, b.value, c.value), a, b.value, b, a.value, c);
 }
 
 template <class S, bool n>
 PYSIM_NOINLINE Reverse<S, n> fnma(const Reverse<S, n>& a, const Reverse<S, n>& b, const Reverse<S, n>& c) {
-  return fma(-a, b, c);
+  return sum_with_product(fnma(a.value, b.value, c.value), a, -b.value, b, -a.value, c);
 }
 
 template <class S, bool n>

@@ -661,12 +661,12 @@ def test_the_engine_refuses_states_that_are_no_packs(
 
 
 def test_a_step_that_needs_too_much_memory_is_reported_as_such(tmp_path: Path) -> None:
-    """A step of 1600 bodies on springs has more operations than the tape has room for."""
+    """A step of 2400 bodies on springs has more operations than the tape has room for."""
     springs = "stiffness = [1.0, 1.0, 1.0]\ndamping = [0.3, 0.3, 0.3]\n"
     text = "".join(
         f'[[body]]\nname = "b{k}"\nmass = 0.1\ninertia = {{ xx = 1e-3, yy = 1e-3, zz = 1e-3 }}\n'
         f'[[joint]]\nname = "j{k}"\ntype = "ball"\nchild = "b{k}"\n{springs}'
-        for k in range(1600)
+        for k in range(2400)
     )
     worlds = pysim.Worlds(scene_of(tmp_path, text), 1)
     with pytest.raises(pysim.SimulationError, match="needs more memory for its derivatives"):
