@@ -183,13 +183,15 @@ Passive make_passive(const py::args& values, const py::kwargs& named) {
   return passive;
 }
 
-using PythonLaw = dynamics::PassiveLaw<PythonNumber>;
+struct PythonLaw : dynamics::PassiveLaw<PythonNumber> {
+  PythonNumber energy;
+};
 
 PythonLaw law_of(const Passive& passive, const py::object& q, const py::object& v, double rest) {
-  const PythonNumber rate(v);
-  PythonLaw law = dynamics::spring_and_stop<PythonNumber>(passive, rest, PythonNumber(q), rate);
+  const PythonNumber rate(v), position(q);
+  auto law = dynamics::spring_and_stop<PythonNumber>(passive, rest, position, rate);
   dynamics::add_damper_and_friction(passive, rate, law);
-  return law;
+  return {law, dynamics::stored_energy<PythonNumber>(passive, rest, position)};
 }
 
 void bind_passive(py::module_& m) {

@@ -81,7 +81,7 @@ PYSIM_INLINE void block_forces(const Block& block,
   }
   for (int i = 0; i < block.nv; ++i) {
     PassiveLaw<S> law = is_real ? spring_and_stop(p[i], all<S>(c.rest[block.q + i]), q[i], v[i])
-                                : PassiveLaw<S>{tau[i], all<S>(0), all<S>(0), all<S>(0)};
+                                : PassiveLaw<S>{tau[i], all<S>(0), all<S>(0)};
     add_damper_and_friction(p[i], v[i], law);
     tau[i] = law.force;
   }
@@ -132,7 +132,7 @@ S elastic_energy(const ModelOf<S>& model, const S* full_q) {
       const S* q = full_q + joint.q + block.q;
       if (block.group == Group::real) {
         for (int i = 0; i < block.nv; ++i) {
-          energy += spring_and_stop(p[i], all<S>(c.rest[block.q + i]), q[i], all<S>(0)).energy;
+          energy += stored_energy(p[i], all<S>(c.rest[block.q + i]), q[i]);
         }
         continue;
       }

@@ -87,7 +87,7 @@ void law_derivatives(const Joint& joint,
     const bool is_real = block.group == Group::real;
     for (int i = 0; i < block.nv; ++i) {
       PassiveLaw<S> law = is_real ? spring_and_stop(p[i], all<S>(c.rest[block.q + i]), q[i], v[i])
-                                  : PassiveLaw<S>{all<S>(0), all<S>(0), all<S>(0), all<S>(0)};
+                                  : PassiveLaw<S>{all<S>(0), all<S>(0), all<S>(0)};
       add_damper_and_friction(p[i], v[i], law);
       D.q[diagonal + i * (joint.nv + 1)] = law.by_q;
       D.v[diagonal + i * (joint.nv + 1)] = law.by_v;
