@@ -12,7 +12,6 @@ from pysim.mechanism.model_numbers import Table
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_names
 from pysim.worlds.parameters.number_slopes import NumberSlopes
-from pysim.worlds.parameters.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,14 +38,13 @@ class Parameters:
     """
 
     def __init__(self, worlds: Worlds, by: Sequence[str], *, reads_signals: bool = False) -> None:
-        paths, by = ParameterPaths(worlds._scene), checked_names(by, "by")  # noqa: SLF001
-        self._chosen = {path: paths.find(path) for path in by}
+        by = checked_names(by, "by")
         if by and worlds._records.scenes is not None:  # noqa: SLF001
             problem = "worlds of a list of scenes have no derivatives by numbers"
             raise SimulationError(
                 "by", f"{problem}; take worlds of one scene, and write their parameters"
             )
-        worlds.parameters.open(by)
+        self._chosen = dict(zip(by, worlds.parameters.open(by), strict=True))
         self._slopes = worlds.parameters.slopes(by, _PART)
         if not by:
             return
