@@ -247,17 +247,15 @@ class ModelNumbers:
         """Return the numbers of gravity (k, 3) [m/s²]."""
         found = [Changed(self.table("gravity").of(0), gravity)]
         if self.model.planar_tree:
-            if self._plane_gravity is None:
-                self._plane_gravity = self._gravity_in_plane()
             table = self.table("plane_bodies")
             places = np.concatenate([table.of(b)[20:22] for b in range(table.records)])
-            in_plane = product(gravity, self._plane_gravity)
-            found.append(Changed(places, np.tile(in_plane, table.records)))
+            if self._plane_gravity is None:
+                self._plane_gravity = self._gravity_in_planes(places)
+            found.append(Changed(places, product(gravity, self._plane_gravity)))
         return found
 
-    def _gravity_in_plane(self) -> Array:
-        """Return the axes (3, 2) of the plane in which the bodies move."""
-        places = self.table("plane_bodies").of(0)[20:22]
+    def _gravity_in_planes(self, places: NDArray[np.intp]) -> Array:
+        """Return the axes (3, 2 bodies) of the planes in which the bodies move; those of trees may differ."""
         each = [self.model.with_gravity(axis) for axis in np.eye(3)]
         return np.array([_engine.model_numbers(own, None)[0][places] for own in each])
 

@@ -786,3 +786,25 @@ limits = { lower = -0.2, upper = 0.2 }
     assert worlds.q[1] > 0.2  # at the stop
     assert np.array_equal(worlds.q[1], alone.q[0])
     assert pysim.load_scene(path, changes).spec.model.joints[0].stop_stiffness > stop["stiffness"]
+
+
+def test_gravity_acts_in_the_planes_of_all_trees(tmp_path: Path) -> None:
+    """Two pendulums whose planes differ; each tree moves in a plane of its own."""
+    text = '[simulation]\nstep = 1e-3\nintegrator = "rk4"\n'
+    for name, axis in (("first", [0, 1, 0]), ("second", [1, 0, 0])):
+        inertia = {"xx": 0.1, "yy": 0.1, "zz": 0.01}
+        text += table("body", name=name, mass=1.0, com=[0.0, 0.0, -0.5], inertia=inertia)
+        joint = f"{name} hinge"
+        text += table("joint", name=joint, type="revolute", axis=axis, child=name, start=0.3)
+    path = tmp_path / "pendulums.toml"
+    path.write_text(text, "utf-8")
+    gravity = [1.0, 2.0, -11.0]
+    worlds = pysim.Worlds(path, 2)
+    worlds.parameters["gravity"][1] = gravity
+
+    worlds.step(seconds=0.1)
+
+    alone = pysim.Worlds(pysim.load_scene(path, {"gravity": gravity}))
+    alone.step(seconds=0.1)
+    assert alone.model.planar_tree
+    np.testing.assert_allclose(worlds.q[1], alone.q, rtol=1e-12)
