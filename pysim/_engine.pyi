@@ -1,7 +1,7 @@
 """Types of the compiled engine; what its functions do is said where they are bound and in pysim.algorithms."""
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias, dataclass_transform
 
 import numpy as np
@@ -166,7 +166,9 @@ class PassiveLaw:
 
 class Passive(_Record):
     def __init__(self, *numbers: float, **named: float) -> None: ...
-    def law(self, q: Any, v: Any, rest: float = 0.0) -> PassiveLaw: ...
+    def law(
+        self, q: Any, v: Any, rest: Any = 0.0, numbers: Mapping[str, Any] = ...
+    ) -> PassiveLaw: ...
     def __getattr__(self, name: str) -> float: ...
 
 class Block(_Record):

@@ -187,11 +187,25 @@ struct PythonLaw : dynamics::PassiveLaw<PythonNumber> {
   PythonNumber energy;
 };
 
-PythonLaw law_of(const Passive& passive, const py::object& q, const py::object& v, double rest) {
-  const PythonNumber rate(v), position(q);
-  auto law = dynamics::spring_and_stop<PythonNumber>(passive, rest, position, rate);
-  dynamics::add_damper_and_friction(passive, rate, law);
-  return {law, dynamics::stored_energy<PythonNumber>(passive, rest, position)};
+/// `numbers` by name are in place of those of the record; they may be symbolic.
+PythonLaw law_of(const Passive& passive,
+                 const py::object& q,
+                 const py::object& v,
+                 const py::object& rest,
+                 const py::dict& numbers) {
+  tree::Passive<PythonNumber> p{0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  const auto* next = passive_numbers;
+  Passive::visit(
+      [&](PythonNumber& to, double from) {
+        const char* name = (next++)->name;
+        to = numbers.contains(name) ? PythonNumber(py::object(numbers[name])) : PythonNumber(from);
+      },
+      p,
+      passive);
+  const PythonNumber rate(v), position(q), at_rest(rest);
+  auto law = dynamics::spring_and_stop<PythonNumber>(p, at_rest, position, rate);
+  dynamics::add_damper_and_friction(p, rate, law);
+  return {law, dynamics::stored_energy<PythonNumber>(p, at_rest, position)};
 }
 
 void bind_passive(py::module_& m) {
@@ -203,12 +217,15 @@ void bind_passive(py::module_& m) {
   py::class_<Passive> passive(
       m, "Passive", "Passive forces of one coordinate of v; none by default. `fields` names its numbers.");
   passive.def(py::init(&make_passive));
-  passive.def("law",
-              &law_of,
-              "q"_a,
-              "v"_a,
-              "rest"_a = 0.0,
-              "The forces of a plain coordinate at q and v: numbers, arrays or symbolic numbers.");
+  passive.def(
+      "law",
+      &law_of,
+      "q"_a,
+      "v"_a,
+      "rest"_a = 0.0,
+      "numbers"_a = py::dict(),
+      "The forces of a plain coordinate at q and v: numbers, arrays or symbolic numbers. `numbers` by name "
+      "are in place of those of this record.");
   py::list names;
   for (const auto& entry : passive_numbers) {
     passive.def_property_readonly(entry.name,

@@ -18,7 +18,7 @@ namespace py = pybind11;
 class PythonNumber {
  public:
   using Real = double;
-  using Parameter = double;
+  using Parameter = PythonNumber;
   using Lanes = double;
   static constexpr int width = 1;
 
@@ -37,6 +37,7 @@ class PythonNumber {
     return object_->value;
   }
 
+  friend bool operator!=(const PythonNumber& a, double x) { return !a.is(x); }
   friend PythonNumber operator-(const PythonNumber& a) {
     if (a.is_plain()) return -a.plain_;
     return later([a] { return -a.value(); });

@@ -10,8 +10,19 @@ if TYPE_CHECKING:
 
     from pysim._engine import SignalsDescription
 
+GRAVITY = "gravity of signals"  # name of the gravity that programs of a graph read
 CONTACT_NUMBERS = 8  # touching, normal force, force (3) and torque (3) of a contact sensor
 SHARP_BAND = 1e-6  # share of a velocity limit over which the drive falls to 0, by default
+
+
+def theta_of(sensor: str) -> str:
+    """Return the name of the inertia of the part by which a sensor measures the wrench at a fixed joint."""
+    return f"inertia of sensor {sensor!r}"
+
+
+def forces_of(joint: str) -> str:
+    """Return the name of the passive forces of a joint whose power or energy a sensor measures."""
+    return f"forces of joint {joint!r}"
 
 
 def names_of_numbers(name: str, size: int) -> list[str]:
@@ -40,6 +51,7 @@ class RigidPart:
     Attributes:
         sign: 1 of the part beyond the joint, −1 of that before it.
         theta: mass, first moment and inertia (10,) about the joint's origin, in its axes.
+        links: bodies whose sum it is, with their poses (4, 4) about the joint's origin, in its axes.
         is_still: whether the body is the world.
         rotation: of the joint's axes in the body (3, 3).
         wrenches: of moving joints, which are added: their sign, number, the port of their child's frame in the joint's,
@@ -48,6 +60,7 @@ class RigidPart:
 
     sign: float
     theta: Any
+    links: tuple[tuple[str, Any], ...]
     is_still: bool
     rotation: Any
     wrenches: tuple[tuple[float, int, int | None, Any], ...]
@@ -236,6 +249,8 @@ class CompiledSignals:
     settled: tuple[int, ...] = ()
     # places of held outputs of sampled blocks with initial values
     settled_outputs: tuple[int, ...] = ()
+    # names of the numbers of the mechanism that its programs have as constants, see GRAVITY, `theta_of`, `forces_of`
+    reads: frozenset[str] = frozenset()
 
     @property
     def held_states(self) -> dict[int, str]:

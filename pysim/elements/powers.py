@@ -23,6 +23,7 @@ import numpy as np
 
 from pysim._engine import Passive, PassiveLaw, SignalSource
 from pysim.elements.force import Force, method_of
+from pysim.elements.graph_types import forces_of
 from pysim.elements.quantities import Twist
 from pysim.elements.signal_inputs import is_path
 from pysim.errors import SceneError, did_you_mean
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import GraphBlock
     from pysim.elements.signal_inputs import SignalInputs
     from pysim.joints.plugin import Joint
+    from pysim.tracing.open_numbers import OpenRows
 
 
 _LOSSES = ("damping", "friction", "friction_width")
@@ -59,6 +61,8 @@ class JointCoordinate:
     ratio: float = 1.0
     offset: float = 0.0
     impulsive: bool = False
+    place: int = 0  # among those of the joint
+    rest_place: int = 0  # of its q among those of the joint
 
     @property
     def has_stop(self) -> bool:
@@ -90,6 +94,9 @@ class PassiveJoint:
     first_q: int  # in the user's q
     plugin: Joint | None = None  # whose force acts
     turns_on_spring: bool = False  # a spring acts on a rotation
+    joint: str = ""  # its name in the mechanism
+    # of each field of `Passive` those of all coordinates, then the rest
+    numbers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,10 @@ class Powers:
         methods: of its blocks.
         forces: that they exert.
         measured: elements outside the graph.
+        opened: numbers of the mechanism that may change after the programs are recorded.
+
+    Attributes:
+        reads: names of the numbers of the mechanism that sensors of power and energy have as constants.
     """
 
     def __init__(
@@ -131,7 +142,9 @@ class Powers:
         methods: BlockMethods,
         forces: ActingForces,
         measured: MeasuredElements,
+        opened: OpenRows | None = None,
     ) -> None:
+        self._opened = opened
         self._symbols, self._tape = symbols, symbols.tape
         self._methods, self._forces = methods, forces
         acting = {b.name: b for b in blocks if b.kind in ("actuator", "force")}
@@ -141,6 +154,7 @@ class Powers:
         self._joints = {joint.name: joint for joint in measured.joints}
         self._names = measured.names
         self._integrated = frozenset(measured.integrated)
+        self.reads: set[str] = set()
 
     def measured(self, sensor: GraphBlock, what: str) -> Any:
         """Return the "power" or the "energy" of the element that a sensor measures.
@@ -150,6 +164,8 @@ class Powers:
         """
         assert sensor.element is not None
         self._check(sensor.element, sensor)
+        if sensor.element in self._joints:
+            self.reads.add(forces_of(self._joints[sensor.element].joint))
         measure = self._power if what == "power" else self._energy
         return measure(sensor.element, sensor)
 
@@ -281,9 +297,35 @@ class Powers:
         )
         return q, self._input_scalar(SignalSource.v, own.v) * own.ratio
 
-    def _law(self, own: JointCoordinate, passive: Passive) -> PassiveLaw:
+    def _law(self, joint: PassiveJoint, own: JointCoordinate, passive: Passive) -> PassiveLaw:
         q, v = self._position_and_velocity(own)
-        return passive.law(0.0 if q is None else q, v, own.rest)
+        numbers, rest = self._open_numbers(joint, own)
+        return passive.law(0.0 if q is None else q, v, rest, numbers)
+
+    def _open_numbers(
+        self, joint: PassiveJoint, own: JointCoordinate
+    ) -> tuple[dict[str, Any], Any]:
+        """Return the numbers of a coordinate's forces that may change, by name, and the rest of its spring."""
+        name = forces_of(joint.joint)
+        row = self._opened and self._opened.symbolic(name, joint.numbers, self._tape)
+        if not row:
+            return {}, own.rest
+        count = len(joint.coordinates)
+        found = dict(zip(Passive.fields, row[own.place :: count], strict=False))
+        rest = row[len(Passive.fields) * count :]
+        # a scene without one of these has no such force in any world
+        for field, present in (
+            ("stiffness", own.q >= 0),
+            ("friction", own.passive.friction != 0),
+            ("friction_width", own.passive.friction != 0),
+            ("lower", np.isfinite(own.passive.lower)),
+            ("upper", np.isfinite(own.passive.upper)),
+            ("stop_stiffness", own.has_stop),
+            ("stop_damping", own.has_stop),
+        ):
+            if not present:
+                del found[field]
+        return found, rest[own.rest_place] if own.q >= 0 else own.rest
 
     def _joint_power(
         self, joint: PassiveJoint, parts: Sequence[Passive], *, mean: bool = False
@@ -292,7 +334,7 @@ class Powers:
         total: Any = Scalar(self._tape, self._tape.const(0))
         rates = [self._velocity(own.v, mean=mean) * own.ratio for own in joint.coordinates]
         for own, passive, rate in zip(joint.coordinates, parts, rates, strict=True):
-            total = total + self._law(own, passive).force * rate
+            total = total + self._law(joint, own, passive).force * rate
         if joint.plugin is not None:
             total = total + self._plugin_power(joint, rates)
         return total
@@ -320,13 +362,13 @@ class Powers:
         for own in joint.coordinates:
             if own.brakes_at_stop or (own.has_stop and own.impulsive):
                 total = Scalar(self._tape, self._tape.const(0)) if total is None else total
-                total = total + self._law(own, own.part(*_STOP)).energy
+                total = total + self._law(joint, own, own.part(*_STOP)).energy
         return total
 
     def _joint_energy(self, joint: PassiveJoint) -> Any:
         total: Any = Scalar(self._tape, self._tape.const(0))
         for own in joint.coordinates:
-            total = total + self._law(own, own.part("stiffness", *_STOP)).energy
+            total = total + self._law(joint, own, own.part("stiffness", *_STOP)).energy
         return total
 
 

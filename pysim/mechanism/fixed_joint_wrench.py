@@ -98,9 +98,12 @@ def _part(
     body, place = model.frames[link]
     back: Array = np.asarray(np.linalg.inv(place), float)
     theta = np.zeros(10)
+    links = []
     for spec in scene.model.bodies:
         if spec.name in part:
-            theta = theta + move_theta(spec.theta, back @ model.frames[spec.name][1])
+            pose = back @ model.frames[spec.name][1]
+            links.append((spec.name, pose))
+            theta = theta + move_theta(spec.theta, pose)
     names = list(model.joint_names)
     wrenches: list[tuple[float, int, int | None, Array]] = []
     for joint in scene.model.joints:
@@ -112,4 +115,4 @@ def _part(
             wrenches.append((sign, index, add_port(port), np.eye(4)))
     if sign < 0:
         wrenches.append((1.0, body, None, back))
-    return RigidPart(sign, theta, body < 0, place[:3, :3], tuple(wrenches))
+    return RigidPart(sign, theta, tuple(links), body < 0, place[:3, :3], tuple(wrenches))

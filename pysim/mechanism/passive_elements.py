@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim._engine import Passive
 from pysim.elements.force import depends_on_signals
 from pysim.elements.graph_types import CoordinatePlace, GraphBlock
 from pysim.elements.library.actuators import Prescribed
@@ -178,6 +179,8 @@ class PassiveElements:
                 ratio,
                 offset,
                 self._impulsive,
+                k,
+                plain.get(k, 0),
             )
             for k, passive in enumerate(passive_forces_of(joint))
         ]
@@ -186,8 +189,21 @@ class PassiveElements:
         if kind.has_force and kind.plugin is not None:
             plugin = build(kind.plugin, joint.parameters, joint.where)
         return PassiveJoint(
-            name, tuple(coordinates), first_q, plugin, bool(joint.stiffness[turned].any())
+            name,
+            tuple(coordinates),
+            first_q,
+            plugin,
+            bool(joint.stiffness[turned].any()),
+            joint.name,
+            numbers_of_forces(joint),
         )
+
+
+def numbers_of_forces(joint: JointSpec) -> tuple[float, ...]:
+    """Return the numbers of the passive forces of a joint: of each field those of all coordinates, then the rest."""
+    passive = passive_forces_of(joint)
+    numbers = [getattr(own, name) for name in Passive.fields for own in passive]
+    return (*numbers, *joint.rest.tolist())
 
 
 TOTALS = ("dissipated", "injected")  # names of the sums beside those of elements

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, EventSpec, ForceSpec, SceneSpec
+    from pysim.tracing.open_numbers import OpenRows
 
 
 def compile_signals(
@@ -48,6 +49,7 @@ def compile_signals(
     contacts: Sequence[tuple[str, bool]] | None = None,
     impulses: bool = False,
     unmeasured: CompiledSignals | None = None,
+    opened_rows: OpenRows | None = None,
 ) -> CompiledSignals | None:
     """Return the programs of a scene's signals, None if it has none.
 
@@ -56,6 +58,7 @@ def compile_signals(
     whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself,
     and is implicit in forces that actuators bound.
     Slopes and initial values of `unmeasured`, the programs without a ledger, are used again where they are the same.
+    Numbers of the mechanism that are in `opened_rows` may change after the programs are recorded.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
@@ -95,11 +98,12 @@ def compile_signals(
         driven,
         _groups(model),
         model.nv,
-        spec.model.gravity.tolist(),  # which may be open numbers
+        model.gravity.tolist(),
         measured,
         spec.settings.seed,
         model.velocity_names,
         ground=lambda: ground_of(model),
+        opened=opened_rows,
     )
     compiled = graph.compile(unmeasured)
     place_of = {term.name: term.place for term in compiled.work}

@@ -19,7 +19,7 @@ from pysim.tracing.expression import Scalar, record
 from pysim.tracing.tape import EVALUATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pysim.tracing.tape import Node, Tape
     from pysim.typing import Array
@@ -144,6 +144,28 @@ class OpenNumber(float):
         return float, (float(self),)
 
 
+@dataclass(frozen=True)
+class OpenRows:
+    """Open numbers that are no fields of elements, such as gravity: rows of numbers, each with a name.
+
+    Attributes:
+        recipes: of the scene.
+        first: number of the first open number of every row.
+        values: of rows that differ from the scene's.
+    """
+
+    recipes: Recipes
+    first: Mapping[str, int]
+    values: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def symbolic(self, name: str, row: Sequence[float], tape: Tape) -> list[Scalar] | None:
+        """Return a row as symbolic numbers of a tape; None if it is not open."""
+        if name not in self.first:
+            return None
+        numbers = enumerate(self.values.get(name, row), self.first[name])
+        return [Scalar(tape, tape.open_number(x, self.recipes, number)) for number, x in numbers]
+
+
 @contextmanager
 def opened(plugin: Any, tape: Tape) -> Iterator[None]:
     """Let the open numbers among the fields of a plugin be symbolic numbers of a tape in the block."""
@@ -151,7 +173,7 @@ def opened(plugin: Any, tape: Tape) -> Iterator[None]:
     written = {name: value for name, value in written.items() if open_numbers_in(value)}
     try:
         for name, value in written.items():
-            object.__setattr__(plugin, name, symbolic(value, tape))
+            object.__setattr__(plugin, name, _symbolic(value, tape))
         yield
     finally:
         for name, value in written.items():
@@ -164,10 +186,9 @@ def open_numbers_in(value: object) -> list[OpenNumber]:
     return [x for x in values if isinstance(x, OpenNumber)]
 
 
-def symbolic(value: Any, tape: Tape) -> Any:
-    """Return a value whose open numbers are symbolic numbers of a tape."""
+def _symbolic(value: Any, tape: Tape) -> Any:
     if isinstance(value, (tuple, list)):
-        return type(value)(symbolic(x, tape) for x in value)
+        return type(value)(_symbolic(x, tape) for x in value)
     if isinstance(value, OpenNumber):
         return Scalar(tape, tape.open_number(value, value.recipes, value.number))
     return value

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.builder import Builder
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ContactsSpec, ModelSpec, SceneSpec, Settings
+    from pysim.tracing.open_numbers import OpenRows
 
 _CHECKED_TOGETHER = 512  # scenes
 START_IS_DETERMINED = "_start_is_determined"  # attribute of a judged scene; copies do not have it
@@ -163,25 +164,31 @@ def compile_model(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     return without_trivial_rows(compile_tree(spec, cache))
 
 
-def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
+def compile_scene(
+    spec: SceneSpec, cache: TraceCache | None = None, opened: OpenRows | None = None
+) -> Scene:
     """Compile a scene: its model, start state, prescribed forces and events. Loops are closed.
 
-    Plugins in the `cache` are not traced and checked again.
+    Plugins in the `cache` are not traced and checked again. Numbers of the mechanism that are `opened` may change after
+    the programs of its signals are recorded.
 
     Raises:
         ModelError: the mechanism is invalid, or its loops cannot be closed near the given start.
     """
     with rounding_reported(spec):
-        return _completed(spec, compile_model(spec.model, cache))
+        return _completed(spec, compile_model(spec.model, cache), opened=opened)
 
 
-def _completed(spec: SceneSpec, model: Model, first: Scene | None = None) -> Scene:
+def _completed(
+    spec: SceneSpec, model: Model, first: Scene | None = None, opened: OpenRows | None = None
+) -> Scene:
     """Return the scene of a compiled model, with its loops closed.
 
     Args:
         spec: of the scene.
         model: of its mechanism.
         first: a scene of the same file, whose parts are used again where they are the same.
+        opened: numbers of the mechanism that may change.
     """
     model, state, driven = with_motions(model, spec, start_state(model))
     if model.loop_names or model.coupling_names:
@@ -199,7 +206,7 @@ def _completed(spec: SceneSpec, model: Model, first: Scene | None = None) -> Sce
         or signals.callbacks
         or not has_same_signals(spec, model, first.spec, first.model)
     ):
-        signals = compile_signals(model, spec, impulses=kind.contacts)
+        signals = compile_signals(model, spec, impulses=kind.contacts, opened_rows=opened)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec, state, first)

@@ -32,12 +32,6 @@ def argument_names(plugin: Any, method: str) -> list[str]:
     ]
 
 
-def reads(plugin: type, argument: str) -> bool:
-    """Return whether some method of a type has an argument of that name."""
-    methods = inspect.getmembers(plugin, inspect.isfunction)
-    return any(argument in inspect.signature(method).parameters for _, method in methods)
-
-
 def states_of(plugin: Any) -> list[Channel]:
     """Return the states of a plugin."""
     return list(getattr(plugin, "states", ()) or ())

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pysim.elements.channels import Channel
     from pysim.elements.graph.sampled_blocks import StoredNodes
     from pysim.elements.ground import Ground
+    from pysim.tracing.open_numbers import OpenRows
 
 # fields of compiled signals that follow from the programs of blocks
 _OF_BLOCKS = ("begins", "measuring", "touching", "settled", "settled_outputs")
@@ -73,6 +74,7 @@ class GraphBuilder:
         seed: of the random numbers.
         velocity_names: of the mechanism's velocities, by which numbers of a signal are selected.
         ground: returns the surfaces whose heights a sensor reads.
+        opened: numbers of the mechanism that may change after the programs are recorded.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class GraphBuilder:
         velocity_names: Sequence[str] = (),
         *,
         ground: Callable[[], Ground] | None = None,
+        opened: OpenRows | None = None,
     ) -> None:
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.seed = ports, driven, groups, seed
@@ -106,7 +109,7 @@ class GraphBuilder:
         self.signals = SignalValues(
             self.blocks, self.symbols, self.references, self.places, self._evaluated
         )
-        arguments = MethodArguments(
+        self._arguments = MethodArguments(
             self.symbols,
             self.places,
             self.signals,
@@ -114,19 +117,20 @@ class GraphBuilder:
             gravity,
             ground,
             self._measured,
+            opened,
         )
         self.methods = BlockMethods(
             self.symbols,
             self.places,
             self.units,
             self.signals,
-            arguments,
+            self._arguments,
             self.late,
-            BlockTemplates(blocks, self.symbols),
+            BlockTemplates(blocks if opened is None else (), self.symbols),
         )
         self.forces = ActingForces(self.blocks, self.symbols, self.places, self.units, self.methods)
         self.powers = Powers(
-            self.blocks.values(), self.symbols, self.methods, self.forces, measured
+            self.blocks.values(), self.symbols, self.methods, self.forces, measured, opened
         )
         self._states = self.places.allot()
         self._coupled = self._states - len(self._ledger)
@@ -245,6 +249,7 @@ class GraphBuilder:
             contacts=self._contacts(),
             settled=sampled.settled(initial, blocks[len(begins) :]),
             settled_outputs=self._held_outputs_of([block for block, _, _ in initial]),
+            reads=frozenset(self._arguments.reads | self.powers.reads),
         )
         if known is None:
             return compiled

@@ -9,6 +9,7 @@ import numpy as np
 
 from pysim._engine import SignalCallKind, SignalSource
 from pysim.elements.graph.block_channels import argument_names, memory_of, states_of
+from pysim.elements.graph_types import GRAVITY, theta_of
 from pysim.elements.ground import Ground
 from pysim.elements.library.noise import Noise
 from pysim.elements.quantities import Acceleration, Contact, SectionForces, Twist, Wrench
@@ -17,7 +18,6 @@ from pysim.errors import JointError, SceneError
 from pysim.joints.displacement import Pose
 from pysim.tracing.author_code import method_place
 from pysim.tracing.expression import Scalar
-from pysim.tracing.open_numbers import symbolic
 from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph.state_places import StatePlaces
     from pysim.elements.graph_types import GraphBlock, RigidPart, RodSection
     from pysim.elements.signal_inputs import SignalInputs
+    from pysim.tracing.open_numbers import OpenRows
 
 _OFFERED = {
     "signal": (),
@@ -94,6 +95,10 @@ class MethodArguments:
         gravity: of the world [m/s²].
         ground: returns the surfaces whose heights a sensor reads.
         measured: returns the power or the energy, by name, of the element that a sensor measures.
+        opened: numbers of the mechanism that may change after the programs are recorded.
+
+    Attributes:
+        reads: names of the numbers of the mechanism that methods have named.
     """
 
     def __init__(
@@ -105,10 +110,13 @@ class MethodArguments:
         gravity: Sequence[float],
         ground: Callable[[], Ground] | None,
         measured: Callable[[GraphBlock, str], Any],
+        opened: OpenRows | None = None,
     ) -> None:
         self._symbols, self._places, self._signals = symbols, places, signals
         self._nq, self._gravity, self._ground_of, self._measured = nq, gravity, ground, measured
         self._ground: Ground | None = None
+        self._opened = opened
+        self.reads: set[str] = set()
 
     def of(self, block: GraphBlock, method: str) -> dict[str, Any]:
         """Return what a method names, by name."""
@@ -220,11 +228,12 @@ class MethodArguments:
 
     def _wrench_at_fixed_joint(self, block: GraphBlock, part: RigidPart) -> Wrench:
         """Return the wrench of one side of a fixed joint, about the joint's origin in its axes."""
-        m, first = part.theta[0], part.theta[1:4]
-        xx, xy, yy, xz, yz, zz = part.theta[4:]
+        theta = self._of_mechanism(theta_of(block.name), part.theta)
+        m, first = theta[0], theta[1:4]
+        xx, xy, yy, xz, yz, zz = theta[4:]
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         pose, w, linear, angular = self._motion_at(block, part)
-        lifted = linear - pose.T @ self._gravity_of_world()
+        lifted = linear - pose.T @ self._of_mechanism(GRAVITY, self._gravity)
         force = m * lifted + np.cross(angular, first) + np.cross(w, np.cross(w, first))
         torque = inertia @ angular + np.cross(w, inertia @ w) + np.cross(first, lifted)
         force, torque = part.sign * force, part.sign * torque
@@ -252,9 +261,11 @@ class MethodArguments:
         acceleration = Acceleration(Twist(a[:3], a[3:]), twist)
         return pose, np.array(twist.w), np.array(acceleration.linear), np.array(acceleration.w)
 
-    def _gravity_of_world(self) -> Any:
-        """Return gravity (3,) [m/s²], symbolic numbers if they are open."""
-        return np.array(symbolic(list(self._gravity), self._symbols.tape))
+    def _of_mechanism(self, name: str, row: Sequence[float]) -> Any:
+        """Return numbers of the mechanism, which are symbolic if they may change after the programs are recorded."""
+        self.reads.add(name)
+        own = None if self._opened is None else self._opened.symbolic(name, row, self._symbols.tape)
+        return np.array(row, float) if own is None else symbolic_array(own)
 
     def _gravity_for(self, block: GraphBlock) -> Any:
         """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.
@@ -262,7 +273,7 @@ class MethodArguments:
         Raises:
             SceneError: that frame moves.
         """
-        gravity = self._gravity_of_world()
+        gravity = self._of_mechanism(GRAVITY, self._gravity)
         port = None if block.port is None else self._symbols.ports[block.port]
         if port is None or is_path(port):
             return gravity

@@ -1,5 +1,6 @@
-"""Fields of elements in which worlds differ: gains, time constants, stiffnesses.
+"""Numbers of programs in which worlds differ: gains, time constants and stiffnesses of elements.
 
+Numbers of the mechanism that elements read are among them (read_numbers.py).
 The scene is compiled with the fields as open numbers, by whose recipes the constants of its programs follow from them
 in every world. With which fields that is all that follows is checked: the scene is compiled once more with other values
 of them, and must have the numbers of the recipes to the bit. Other fields are those with which Python computes; the
@@ -21,7 +22,7 @@ from pysim.errors import PysimError, SimulationError
 from pysim.mechanism.model_numbers import Changed
 from pysim.plugins.fields import build
 from pysim.scene.spec import BlockSpec, ForceSpec, with_fields
-from pysim.tracing.open_numbers import NONE, OpenNumber, Recipes
+from pysim.tracing.open_numbers import NONE, OpenNumber, OpenRows, Recipes
 from pysim.typing import Array
 from pysim.worlds.loading import compile_scene
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pysim.worlds.parameters.parameter import Parameter
 
 ELEMENTS = ("signal", "sensor", "controller", "actuator", "force")
+OF_MECHANISM = "mechanism"  # kind of numbers that follow from other parameters, which elements read
 _CHECK_DISTANCE = 1e-3  # relative distance of the values with which recipes are checked
 _GOLDEN = 0.6180339887498949
 
@@ -48,13 +50,11 @@ class _Compiled:
     """
 
     def __init__(self, scene: Scene, values: Mapping[Parameter, Array]) -> None:
-        self.recipes, count = Recipes(), 0
-        opened: dict[Parameter, list[float]] = {}
-        for parameter, row in values.items():
-            numbers = enumerate(row.tolist(), count)
-            opened[parameter] = [OpenNumber(x, self.recipes, number) for number, x in numbers]
-            count += len(row)
-        self.scene = compile_scene(with_open(scene.spec, opened))
+        self.recipes = Recipes()
+        fields, first = _opened(self.recipes, values)
+        rows = {own.name: row.tolist() for own, row in values.items() if own.name in first}
+        opened = OpenRows(self.recipes, first, rows) if first else None
+        self.scene = compile_scene(with_elements(scene.spec, fields), opened=opened)
         self.numbers, tables, _ = _engine.model_numbers(self.scene.model, None)
         first = {name: place for name, place, _ in reversed(tables)}  # of the mechanism itself
         found = [
@@ -64,10 +64,6 @@ class _Compiled:
             if recipe != NONE
         ]
         self.places, self.of_places = np.array(found, int).reshape(-1, 2).T
-        #: numbers of the mechanism that follow from gravity
-        self.of_gravity = np.r_[
-            first["gravity"] : first["gravity"] + 3, first["plane_bodies"] : first["plane_loops"]
-        ]
 
     def follows_from(self, numbers: Array) -> Array:
         """Return the numbers (k, places) that follow from open numbers (k, fields)."""
@@ -75,12 +71,29 @@ class _Compiled:
         return self.recipes.values(used.tolist(), numbers)[:, inverse]
 
 
+def _opened(
+    recipes: Recipes, values: Mapping[Parameter, Array]
+) -> tuple[dict[Parameter, list[float]], dict[str, int]]:
+    """Return open numbers of elements, and the number of the first one of every row of the mechanism."""
+    fields: dict[Parameter, list[float]] = {}
+    first: dict[str, int] = {}
+    count = 0
+    for own, row in values.items():
+        if own.kind == OF_MECHANISM:
+            first[own.name] = count
+        else:
+            numbers = enumerate(row.tolist(), count)
+            fields[own] = [OpenNumber(x, recipes, number) for number, x in numbers]
+        count += len(row)
+    return fields, first
+
+
 class ElementFields:
-    """Numbers of a scene's programs by the fields of its elements that worlds may have of their own.
+    """Numbers of a scene's programs by the fields of its elements, and by numbers of the mechanism that these read.
 
     Args:
         scene: of all worlds.
-        parameters: fields of elements that worlds have.
+        parameters: fields of elements that worlds have, and numbers of the mechanism.
 
     Attributes:
         scene: whose programs have numbers of their own for the fields.
@@ -98,7 +111,7 @@ class ElementFields:
             open_fields = tuple(field for field in parameters if self._are_open([field]))
         self.computed = frozenset(self.parameters) - set(open_fields)
         for field in self.parameters:
-            if field in self.computed:
+            if field in self.computed and field.kind != OF_MECHANISM:
                 self._check_computed(field)
         self._open = open_fields
         self._compiled = _Compiled(scene, {field: field.start for field in open_fields})
@@ -111,8 +124,12 @@ class ElementFields:
             first += len(field.start)
             depends = [bool(recipes.fields(k) & numbers) for k in self._compiled.of_places.tolist()]
             self._written_by[field.name] = np.array(depends, bool)
-            if not any(depends) and field.kind != "gravity":
+            if field.kind != OF_MECHANISM and not any(depends):
                 self._reject(field, "changes no number that steps read")
+
+    def parameters_include(self, parameters: Sequence[Parameter]) -> bool:
+        """Return whether all of some numbers are among the parameters."""
+        return set(parameters) <= set(self.parameters)
 
     def fields_at(self, places: NDArray[np.intp]) -> set[str]:
         """Return the names of the fields from which numbers at places follow."""
@@ -141,14 +158,12 @@ class ElementFields:
         Raises:
             SimulationError: a value cannot be compiled.
         """
-        recipes, opened, count = Recipes(), {}, 0
-        for own in self._open:
-            row = values.get(own, own.start).tolist()
-            opened[own] = [OpenNumber(x, recipes, number) for number, x in enumerate(row, count)]
-            count += len(row)
-        others = {own: values[own].tolist() for own in self.computed if own in values}
+        recipes = Recipes()
+        fields, first = _opened(recipes, {own: values.get(own, own.start) for own in self._open})
+        others = {own: x.tolist() for own, x in values.items() if own in self.computed}
+        opened = OpenRows(recipes, first) if first else None
         try:
-            return compile_scene(with_open(spec, {**opened, **others}))
+            return compile_scene(with_elements(spec, {**fields, **others}), opened=opened)
         except PysimError as error:
             names = ", ".join(own.name for own in others)
             raise SimulationError(f"parameters: {names}", error.problem) from error
@@ -166,8 +181,6 @@ class ElementFields:
                 return False
             wanted = first.numbers.copy()
             wanted[first.places] = first.follows_from(np.concatenate([*others.values()])[None])[0]
-            for found in (wanted, second.numbers):
-                found[first.of_gravity] = 0.0  # which no program reads
             return second.numbers.tobytes() == wanted.tobytes() and _starts_of(
                 second.scene
             ) == _starts_of(self._scene)
@@ -178,7 +191,7 @@ class ElementFields:
         numbers, _, _ = _engine.model_numbers(self._scene.model, None)
         for other in _variations(field.start):
             try:
-                scene = compile_scene(with_open(self._scene.spec, {field: other.tolist()}))
+                scene = compile_scene(with_elements(self._scene.spec, {field: other.tolist()}))
             except PysimError as error:
                 problem = error.problem
                 continue
@@ -278,15 +291,6 @@ def check_field(spec: SceneSpec, parameter: Parameter, value: Array) -> str:
     except PysimError as error:
         return error.problem
     return ""
-
-
-def with_open(spec: SceneSpec, values: Mapping[Parameter, Sequence[float]]) -> SceneSpec:
-    """Return a scene with other values of fields of its elements, and of gravity, which may be open numbers."""
-    fields = {own: value for own, value in values.items() if own.kind == "element"}
-    for own, value in values.items():
-        if own.kind == "gravity":
-            spec = with_fields(spec, model=with_fields(spec.model, gravity=np.array(value, object)))
-    return with_elements(spec, fields)
 
 
 def with_elements(spec: SceneSpec, values: Mapping[Parameter, Sequence[float]]) -> SceneSpec:

@@ -43,7 +43,7 @@ def number_program(scene: VariedScene, parameters: Sequence[Parameter]) -> Numbe
         SimulationError: Python computes with a parameter.
     """
     for parameter in parameters:
-        if parameter in scene.computed:
+        if scene.is_computed(parameter):
             problem = "its value is needed while the scene is compiled; load scenes with pysim.load_scenes"
             raise SimulationError(f"parameters: {parameter.name}", problem)
     tape, count = Tape(), 0

@@ -14,16 +14,15 @@ import numpy as np
 
 from pysim.contact.laws import NUMBERS
 from pysim.contact.pair_laws import LawsOfWorlds, root_bodies
-from pysim.elements.block import find_block
-from pysim.elements.graph.block_channels import reads
 from pysim.errors import ModelError, PysimWarning, SceneError, SimulationError
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers
 from pysim.scene.spec import with_fields
 from pysim.typing import Array
 from pysim.worlds.loading import compile_scene
-from pysim.worlds.parameters.element_fields import ElementFields, with_elements
+from pysim.worlds.parameters.element_fields import OF_MECHANISM, ElementFields, with_elements
 from pysim.worlds.parameters.parameter_paths import ParameterPaths
+from pysim.worlds.parameters.read_numbers import ReadNumbers
 from pysim.worlds.parameters.varied_numbers import numbers_of
 
 if TYPE_CHECKING:
@@ -65,43 +64,34 @@ class VariedScene:
         Raises:
             SimulationError: a field changes what worlds share, their start, or nothing at all.
         """
-        if self._fields is not None and set(fields) <= set(self._fields.parameters):
+        read = dict.fromkeys(own for field in fields for own in self._read.of(field))
+        if self._fields is not None and read.keys() <= set(self._fields.parameters):
             return None
-        self._fields = ElementFields(self._scene, fields)
+        self._fields = ElementFields(self._scene, list(read))
         self._model = self._fields.scene.model
         for name in ("numbers", "_law_places"):
             self.__dict__.pop(name, None)
         return self._model
 
     def has_opened(self, field: Parameter) -> bool:
-        """Return whether the scene has been compiled so that a field of an element can change without a compilation."""
-        return self._fields is not None and field in self._fields.parameters
+        """Return whether the scene has been compiled so that programs follow from a number."""
+        if self._fields is None:
+            return False
+        return self._fields.parameters_include(self._read.of(field))
 
-    @property
-    def computed(self) -> frozenset[Parameter]:
-        """Fields of elements with which Python computes: scenes are compiled anew for them."""
-        return frozenset() if self._fields is None else self._fields.computed
-
-    @cached_property
-    def _reads_gravity(self) -> bool:
-        """Whether sensors or controllers read gravity, as an `imu` does, or sensors the wrench of a fixed joint."""
-        spec = self._scene.spec
-        types = {joint.name: joint.type for joint in spec.model.joints}
-        plugins = [
-            (own, find_block(own.kind, own.type)) for own in spec.blocks if own.kind != "signal"
-        ]
-        return any(
-            types.get(own.joint or "") == "fixed" or reads(plugin, "gravity")
-            for own, plugin in plugins
-        )
-
-    def is_field(self, parameter: Parameter) -> bool:
-        """Return whether numbers of programs follow from a parameter: a field of an element, or gravity."""
-        return parameter.kind == "element" or (parameter.kind == "gravity" and self._reads_gravity)
+    def is_computed(self, parameter: Parameter) -> bool:
+        """Return whether Python computes with a number for elements: scenes are compiled anew for it."""
+        if self._fields is None or not self._fields.computed:
+            return False
+        return not self._fields.computed.isdisjoint(self._read.of(parameter))
 
     def is_compiled(self, parameter: Parameter) -> bool:
         """Return whether a scene is compiled for each value of a parameter."""
-        return parameter.of_whole_scene or parameter in self.computed
+        return parameter.of_whole_scene or self.is_computed(parameter)
+
+    def is_read(self, parameter: Parameter) -> bool:
+        """Return whether programs of elements have constants that follow from a parameter."""
+        return bool(self._read.of(parameter))
 
     def changed(
         self,
@@ -109,6 +99,7 @@ class VariedScene:
         values: Mapping[str, Array],
         written: set[str],
         count: int,
+        opened: Iterable[str] = (),
     ) -> list[Changed]:
         """Return the engine's numbers that follow from the parameters that were written.
 
@@ -117,6 +108,7 @@ class VariedScene:
             values: of all parameters that worlds have, (k, size).
             written: names of those that were written.
             count: k.
+            opened: names of those from which constants of programs follow that were not there before.
         """
         changes: list[Changed] = []
         if any(self.is_compiled(parameters[name]) for name in written):
@@ -147,7 +139,7 @@ class VariedScene:
         ]
         for at in {parameters[name].part for name in written if parameters[name].kind == "rod"}:
             changes += self._rod(at, parameters, values, count)
-        changes += self._elements_and_armatures(parameters, values, written)
+        changes += self._elements_and_armatures(parameters, values, written.union(opened))
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
             changes += self._laws(parameters, values, theta, count)
         return changes
@@ -175,6 +167,35 @@ class VariedScene:
         )  # NaN is a number of some
         places = np.flatnonzero(differs.any(axis=0))
         return [Changed(places, rows[:, places])]
+
+    @cached_property
+    def _read(self) -> ReadNumbers:
+        return ReadNumbers(self._scene)
+
+    def _values_of_mechanism(
+        self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> dict[str, Array]:
+        """Return the values (k, size) of numbers of the mechanism that programs of elements read."""
+        opened = () if self._fields is None else self._fields.parameters
+        wanted = [own for own in opened if own.kind == OF_MECHANISM]
+        if not wanted:
+            return {}
+        theta, _ = self._theta(parameters, values, count)
+        forces = self._forces_of_joints(parameters, values, count)
+        return self._read.values(wanted, values.get("gravity"), theta, forces, count)
+
+    def _forces_of_joints(
+        self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> dict[tuple[int, str], Array]:
+        """Return the numbers (k, size) of passive forces that worlds have, by joint and field."""
+        found = {
+            (p.part, p.field): values[p.name] for p in parameters.values() if p.kind == "joint"
+        }
+        index = {joint.name: k for k, joint in enumerate(self._scene.model.joints)}
+        for at in {p.part for p in parameters.values() if p.kind == "rod"}:
+            for name, field, numbers in self._hinges(at, parameters, values, count):
+                found[index[name], field] = numbers
+        return found
 
     # ---------------------------------------------------------------------------------------------------- bodies
 
@@ -283,7 +304,7 @@ class VariedScene:
         self, parameters: Mapping[str, Parameter], values: Mapping[str, Array], written: set[str]
     ) -> list[Changed]:
         """Return the numbers of elements, and the armatures of joints, to which rotors of motors may add."""
-        elements = {name for name in written if self.is_field(parameters[name])}
+        elements = {own.name for name in written for own in self._read.of(parameters[name])}
         armatures = {
             name: self.numbers.armature(own.part, values[name] - own.start)[0]
             for name, own in parameters.items()
@@ -294,7 +315,11 @@ class VariedScene:
             return changes
         for own in changes:
             elements |= self._fields.fields_at(own.places)
-        of_elements = self._fields.changed(values, sorted(elements))
+        if not elements:
+            return changes
+        count = len(next(iter(values.values())))
+        follow = self._values_of_mechanism(parameters, values, count)
+        of_elements = self._fields.changed({**values, **follow}, sorted(elements))
         for found in of_elements:  # rotors that follow from fields of motors
             for name, own in armatures.items():
                 change = values[name] - parameters[name].start

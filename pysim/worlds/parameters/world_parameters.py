@@ -62,7 +62,7 @@ class WorldParameters(Mapping[str, Any]):
         self._shown: dict[str, Array] = {}  # as users see them, by path
         self._rows: dict[str, tuple[ParameterBlock, slice]] = {}  # their places
         self._known: dict[str, Parameter] = {}
-        self._elements: set[str] = set()  # whose fields no program has as its numbers yet
+        self._unopened: set[str] = set()  # that programs of elements have as constants so far
         self._rejected: set[str] = set()  # fields that Python computes with
         self._moved: NDArray[np.intp] = np.zeros(0, int)
         self._allowed: dict[str, tuple[Array, Array]] = {}  # ranges of fields that were checked
@@ -111,8 +111,8 @@ class WorldParameters(Mapping[str, Any]):
             block = self._blocks[-1]
             rows, self._values[name], self._seen[name] = block.add(name, self._starts(parameter))
             self._rows[name] = block, rows
-            if self._scene.is_field(parameter) and self._records.scenes is None:
-                self._elements.add(name)
+            if self._records.scenes is None and self._scene.is_read(parameter):
+                self._unopened.add(name)
             if parameter.kind != "element":
                 block.allow(rows, *parameter.bounds)
         return self._values[name]
@@ -165,19 +165,37 @@ class WorldParameters(Mapping[str, Any]):
             for name in written:
                 self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
-        if not self._elements.isdisjoint(written) and self._open_fields():
-            fields = [name for name, own in self._known.items() if self._scene.is_field(own)]
-            self._follow(fields, np.arange(self._records.count))
+        if not self._unopened.isdisjoint(written) and self._open_numbers():
+            self._follow((), np.arange(self._records.count), self._opened)
             written = [name for name in written if self._known[name].kind != "element"]
         self._follow(written, worlds)
 
-    def _follow(self, written: Sequence[str], worlds: NDArray[np.intp]) -> None:
-        """Let the engine's numbers of worlds follow from parameters that were written."""
+    @property
+    def _opened(self) -> list[str]:
+        """Names of the parameters from which constants of programs follow that differ from those of the scene."""
+        return [
+            name
+            for name, own in self._known.items()
+            if own.kind == "element"
+            or (self._scene.is_read(own) and (self._values[name] != own.start).any())
+        ]
+
+    def _follow(
+        self, written: Sequence[str], worlds: NDArray[np.intp], opened: Sequence[str] = ()
+    ) -> None:
+        """Let the engine's numbers of worlds follow from parameters that were written.
+
+        Args:
+            written: their names.
+            worlds: the worlds.
+            opened: parameters from which constants of programs follow that were not there before.
+        """
         parts = [block.of(worlds) for block in self._blocks]
         written = [name for name in written if name not in self._rejected]
+        opened = [name for name in opened if name not in self._rejected]
         own_part = dict(zip(self._blocks, parts, strict=True))
         varied = self._records.varied
-        is_compiled = self._are_compiled(written, worlds)
+        is_compiled = self._are_compiled([*written, *opened], worlds)
         self._compile(worlds[is_compiled])
         not_compiled = worlds[~is_compiled]
         if len(not_compiled):
@@ -185,8 +203,11 @@ class WorldParameters(Mapping[str, Any]):
                 name: own_part[block][rows][:, ~is_compiled].T
                 for name, (block, rows) in self._rows.items()
             }
-            follow = {name for name in written if not self._scene.is_compiled(self._known[name])}
-            found = self._scene.changed(self._known, values, follow, len(not_compiled))
+            follow, programs = (
+                {name for name in names if not self._scene.is_compiled(self._known[name])}
+                for names in (written, opened)
+            )
+            found = self._scene.changed(self._known, values, follow, len(not_compiled), programs)
             if found:
                 places = np.concatenate([own.places for own in found])
                 varied.set(
@@ -252,12 +273,12 @@ class WorldParameters(Mapping[str, Any]):
         for name, values in self._values.items():
             values[k] = self._seen[name][k]
 
-    def _open_fields(self) -> bool:
-        """Let fields of elements be numbers of programs; return whether these have other constants from now on."""
+    def _open_numbers(self) -> bool:
+        """Let numbers of programs follow from parameters; return whether they have other constants from now on."""
         fields = [
             field
             for field in self._known.values()
-            if self._scene.is_field(field) and field.name not in self._rejected
+            if self._scene.is_read(field) and field.name not in self._rejected
         ]
         before, varied = self._scene.numbers, self._records.varied
         places, values, reach = varied.places, varied.values, varied.reach
@@ -269,7 +290,7 @@ class WorldParameters(Mapping[str, Any]):
                     self._values[field.name][:] = self._seen[field.name][:] = field.start
                     self._rejected.add(field.name)
             raise
-        self._elements.difference_update(field.name for field in fields)
+        self._unopened.difference_update(field.name for field in fields)
         if model is None:
             return False
         self._records.set_model(model)
@@ -288,8 +309,10 @@ class WorldParameters(Mapping[str, Any]):
         for path in paths:
             self._array(path)
         self.accept()
-        if self._elements:
-            self._accept(sorted(self._elements), np.arange(self._records.count))
+        if self._unopened:
+            self._rejected -= self._unopened
+            if self._open_numbers():
+                self._follow((), np.arange(self._records.count), self._opened)
         return [self._known[self._paths.find(path).name] for path in paths]
 
     def differ_in(self, places: NDArray[np.intp]) -> None:
