@@ -79,7 +79,7 @@ HELD = {"b": "world", "at_b": {"xyz": [0.8, 0, 0]}, "start": "equilibrium"}
 @pytest.mark.parametrize("integrator", ["generalized_alpha", "convex", "implicit_midpoint"])
 @pytest.mark.parametrize(
     "keys",
-    [{}, {"planar": "y"}, {"sensor": 0.5}, HELD, {**HELD, "ends": ["ball", "ball"]}],
+    [{}, {"planar": "y"}, {"sensor": 0.42}, HELD, {**HELD, "ends": ["ball", "ball"]}],
     ids=["clamped", "planar", "sensor", "held", "ball"],
 )
 def test_worlds_differ_in_length(integrator, keys):
@@ -92,6 +92,9 @@ def test_worlds_differ_in_length(integrator, keys):
         each.step(steps=20)
     for k, own in enumerate(alone):
         np.testing.assert_array_equal(worlds.q[k], own.q[0])
+        if "sensor" in keys:
+            place = worlds.signals["station.position"]
+            np.testing.assert_allclose(place[k], own.signals["station.position"][0], rtol=1e-14)
     assert np.abs(worlds.q[1] - worlds.q[0]).max() > 1e-4
     np.testing.assert_array_equal(worlds.scene(1).model.parameters, alone[1].scene(0).model.parameters)  # fmt: skip
 
@@ -154,3 +157,15 @@ def test_a_length_of_a_scene_that_was_changed_is_rejected():
     other.parameters["rod.hose.length"][1] = 1.1
     with pytest.raises(SimulationError, match="the scene was changed after it was read"):
         other.step()
+
+
+def test_a_length_that_moves_a_sensor_to_another_body_is_rejected():
+    """The middle of the rod is between two of its bodies, and belongs to another one if the rod is longer."""
+    worlds = pysim.Worlds(hose(sensor=0.5), 2)
+    worlds.parameters["rod.hose.length"][1] = 1.1
+    with pytest.raises(
+        SimulationError, match=r"world 1 change what .*other .*sensors.*load_scenes"
+    ):
+        worlds.step()
+    assert worlds.parameters["rod.hose.length"][1] == 1.0
+    worlds.step()

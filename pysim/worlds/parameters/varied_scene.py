@@ -158,7 +158,10 @@ class VariedScene:
             for k in range(count)
         ]
         found = [numbers_of(scene) for scene in scenes]
-        if any(own.shared != found[0].shared for own in found):
+        first = scenes[0].model
+        if any(own.shared != found[0].shared for own in found) or any(
+            first.structure_difference(scene.model) for scene in scenes
+        ):
             problem = "values nearby change what worlds share"
             raise SimulationError(where, f"{problem}; leave it out, or compare scenes")
         rows = np.array([own.numbers for own in found])

@@ -249,8 +249,9 @@ class WorldParameters(Mapping[str, Any]):
                 self._take_back(k)
                 raise SimulationError(error.where, f"{error.problem}, in world {k}") from error
             found = numbers_of(scene)
-            if len(found.numbers) != len(before) or found.shared != self._shared:
-                self._reject_structure(k)
+            difference = self._records.scene.model.structure_difference(scene.model)
+            if difference or len(found.numbers) != len(before) or found.shared != self._shared:
+                self._reject_structure(k, difference)
             places = np.flatnonzero(found.numbers != before)
             varied.set(np.array([k]), places, found.numbers[None, places])
             varied.note_reach([scene])
@@ -262,10 +263,12 @@ class WorldParameters(Mapping[str, Any]):
         """Properties of the compiled scene that all worlds share."""
         return numbers_of(self._records.scene).shared
 
-    def _reject_structure(self, k: int) -> None:
+    def _reject_structure(self, k: int, difference: str) -> None:
         """Reject parameters of a world, which then has those before."""
         self._take_back(k)
         problem = f"the numbers of world {k} change what worlds share"
+        if difference:
+            problem = f"{problem} ({difference})"
         raise SimulationError("parameters", f"{problem}; load scenes with pysim.load_scenes")
 
     def _take_back(self, k: int) -> None:
