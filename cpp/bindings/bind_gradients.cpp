@@ -11,9 +11,19 @@ using namespace pybind11::literals;
 using Worlds = LentWorlds<double>;
 namespace {
 
+void check_size(const Reals& array, std::ptrdiff_t size) {
+  if (array.size() != size) throw std::invalid_argument("cotangents have a wrong size");
+}
+
 double* numbers_of(Reals& array, std::ptrdiff_t rows, std::ptrdiff_t numbers) {
-  if (array.size() != rows * numbers) throw std::invalid_argument("cotangents have a wrong size");
+  check_size(array, rows * numbers);
   return array.mutable_data();
+}
+
+/// Numbers that are read: an array of the caller need not be writeable.
+const double* read_numbers(const Reals& array, std::ptrdiff_t rows, std::ptrdiff_t numbers) {
+  check_size(array, rows * numbers);
+  return array.data();
 }
 
 std::ptrdiff_t states_of(const Indices& index, std::ptrdiff_t coordinates) {
@@ -62,7 +72,7 @@ std::pair<std::ptrdiff_t, Reals> pull(engine::RecordedSteps& steps,
                                       const Indices& index,
                                       std::vector<Reals> bar,
                                       std::array<std::ptrdiff_t, 2> range,
-                                      std::optional<RowBars> rows,
+                                      const std::optional<RowBars>& rows,
                                       std::optional<InputBars> inputs,
                                       int threads,
                                       double wall) {
@@ -70,13 +80,13 @@ std::pair<std::ptrdiff_t, Reals> pull(engine::RecordedSteps& steps,
   engine::GradientBatch batch = batch_of(worlds, index, bar);
   engine::RowCotangents of_rows = {};
   if (rows) {
-    auto& [q, v, signals, columns, are_late] = *rows;
+    const auto& [q, v, signals, columns, are_late] = *rows;
     if (q.ndim() != 3) throw std::invalid_argument("cotangents must be those of rows");
     const std::ptrdiff_t count = worlds.count() * q.shape(1);
     of_rows = {q.shape(1),
-               numbers_of(q, count, worlds.nv()),
-               numbers_of(v, count, worlds.nv()),
-               numbers_of(signals, count, static_cast<std::ptrdiff_t>(columns.size())),
+               read_numbers(q, count, worlds.nv()),
+               read_numbers(v, count, worlds.nv()),
+               read_numbers(signals, count, static_cast<std::ptrdiff_t>(columns.size())),
                columns};
     batch.reads_late = are_late;
   }

@@ -447,6 +447,19 @@ def test_records_that_are_made_again_change_no_bit(tmp_path: Path) -> None:
     assert np.array_equal(whole.v, parts.v)
 
 
+def test_derivatives_that_a_loss_returns_need_not_be_writeable(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, BOX), 2)
+
+    def read_only(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        returned = last_speeds(q, v)
+        for array in returned:
+            array.setflags(write=False)
+        return returned
+
+    found = pysim.gradient(worlds, steps=5, loss=read_only)
+    np.testing.assert_array_equal(found.v, pysim.gradient(worlds, steps=5, loss=last_speeds).v)
+
+
 def test_calls_that_take_few_steps_back_change_no_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
