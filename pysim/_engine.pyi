@@ -782,7 +782,6 @@ class RecordedSteps:
     def forget(self, n: int) -> None: ...
     def pull(
         self,
-        worlds: Worlds,
         index: NDArray[np.int32],
         bar: Sequence[Array],
         steps: tuple[int, int],

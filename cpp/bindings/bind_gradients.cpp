@@ -33,7 +33,9 @@ std::ptrdiff_t states_of(const Indices& index, std::ptrdiff_t coordinates) {
 }
 
 /// Cotangents of states, in the order of their names, as a batch has them; of each as many rows.
-engine::GradientBatch batch_of(const Worlds& worlds, const Indices& index, std::vector<Reals>& bar) {
+engine::GradientBatch batch_of(const engine::Worlds<double>& worlds,
+                               const Indices& index,
+                               std::vector<Reals>& bar) {
   const auto sizes = engine::cotangent_sizes(worlds);
   const std::ptrdiff_t states = states_of(index, sizes[0].second);
   engine::GradientBatch batch = {};
@@ -68,7 +70,6 @@ using RowBars =
 using InputBars = std::tuple<Reals, std::vector<int>>;
 
 std::pair<std::ptrdiff_t, Reals> pull(engine::RecordedSteps& steps,
-                                      Worlds& worlds,
                                       const Indices& index,
                                       std::vector<Reals> bar,
                                       std::array<std::ptrdiff_t, 2> range,
@@ -77,6 +78,7 @@ std::pair<std::ptrdiff_t, Reals> pull(engine::RecordedSteps& steps,
                                       int threads,
                                       double wall) {
   check_threads(threads);
+  const auto& worlds = steps.worlds();
   engine::GradientBatch batch = batch_of(worlds, index, bar);
   engine::RowCotangents of_rows = {};
   if (rows) {
@@ -169,7 +171,6 @@ void bind_gradients(py::module_& m) {
       .def("forget", &engine::RecordedSteps::forget, "n"_a, "Forgets what is kept of step n.")
       .def("pull",
            &pull,
-           "worlds"_a,
            "index"_a,
            "bar"_a,
            "steps"_a,

@@ -39,6 +39,7 @@ class RecordedSteps {
   RecordedSteps(Worlds<double>& worlds, std::ptrdiff_t count) : worlds_(worlds), count_(count) {}
 
   std::ptrdiff_t count() const { return count_; }
+  const Worlds<double>& worlds() const { return worlds_; }
 
   /// Bytes of all records and solutions.
   std::size_t bytes() const;

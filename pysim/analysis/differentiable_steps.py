@@ -284,7 +284,6 @@ class DifferentiableSteps:
             inputs = (control_bar, self.places)
         while end > first:
             made, good = recorded.pull(
-                self.doubles,
                 self.packed,
                 list(bar.values()),
                 (first, end),

@@ -670,7 +670,7 @@ def test_the_engine_refuses_states_that_are_no_packs(
     bar = [np.zeros((run.pack + more, size)) for size in run._sizes()[1].values()]
     index, recorded = np.arange(count, dtype=np.int32), run.forward(1)
     with pytest.raises(ValueError, match=problem):
-        recorded.pull(run.doubles, index, bar, (0, 1), None, None, 1, 1.0)
+        recorded.pull(index, bar, (0, 1), None, None, 1, 1.0)
 
 
 def test_a_step_that_needs_too_much_memory_is_reported_as_such(tmp_path: Path) -> None:
