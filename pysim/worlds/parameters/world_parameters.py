@@ -166,7 +166,6 @@ class WorldParameters(Mapping[str, Any]):
                 self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
         if not self._unopened.isdisjoint(written) and self._open_numbers():
-            self._follow((), np.arange(self._records.count), self._opened)
             written = [name for name in written if self._known[name].kind != "element"]
         self._follow(written, worlds)
 
@@ -299,8 +298,10 @@ class WorldParameters(Mapping[str, Any]):
         self._records.set_model(model)
         places = before.places_in(self._scene.numbers, places)
         are_others = places >= 0  # than constants of programs
-        varied.set(np.arange(self._records.count), places[are_others], values[:, are_others])
+        worlds = np.arange(self._records.count)
+        varied.set(worlds, places[are_others], values[:, are_others])
         varied.reach = reach
+        self._follow((), worlds, self._opened)
         return True
 
     def open(self, paths: Sequence[str]) -> list[Parameter]:
@@ -314,8 +315,7 @@ class WorldParameters(Mapping[str, Any]):
         self.accept()
         if self._unopened:
             self._rejected -= self._unopened
-            if self._open_numbers():
-                self._follow((), np.arange(self._records.count), self._opened)
+            self._open_numbers()
         return [self._known[self._paths.find(path).name] for path in paths]
 
     def differ_in(self, places: NDArray[np.intp]) -> None:
