@@ -20,10 +20,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 STEPS = 20
 
 
-def block(kind: str, name: str, type: str, **keys: object) -> str:  # noqa: A002, key of scenes
-    return table(kind, name=name, type=type, **keys)
-
-
 PARTS = (
     table("body", name="rod", mass=1.0, com=[0.01, 0.02, -0.5], inertia={"xx": 0.1, "yy": 0.1, "zz": 0.01})
     + table("body", name="tool", mass=0.5, com=[0.02, 0.01, -0.1], inertia={"xx": 0.01, "yy": 0.012, "zz": 0.011})
@@ -46,31 +42,31 @@ PARTS = (
 def elements(period: str) -> str:
     """Return a table of each element that takes gravity or weighs, and others that measure."""
     text = (
-        block("sensor", "imu", "imu", frame="tool", acceleration_bias=[0.1, 0.0, 0.2])
-        + block("sensor", "up", "up", frame="rod")
-        + block("sensor", "up in turned", "up", frame="rod", relative_to="turned")
-        + block("sensor", "ft", "force_torque", joint="weld")
-        + block("sensor", "ft of base", "force_torque", joint="base")
-        + block("sensor", "ft of hinge", "force_torque", joint="hinge")
-        + block("sensor", "acceleration", "acceleration", frame="tool")
-        + block("sensor", "angle", "coordinates", coordinates=["hinge"])
-        + block("sensor", "pose", "pose", frame="tool")
-        + block("sensor", "speed", "twist", frame="tool")
+        table("sensor", name="imu", type="imu", frame="tool", acceleration_bias=[0.1, 0.0, 0.2])
+        + table("sensor", name="up", type="up", frame="rod")
+        + table("sensor", name="up in turned", type="up", frame="rod", relative_to="turned")
+        + table("sensor", name="ft", type="force_torque", joint="weld")
+        + table("sensor", name="ft of base", type="force_torque", joint="base")
+        + table("sensor", name="ft of hinge", type="force_torque", joint="hinge")
+        + table("sensor", name="acceleration", type="acceleration", frame="tool")
+        + table("sensor", name="angle", type="coordinates", coordinates=["hinge"])
+        + table("sensor", name="pose", type="pose", frame="tool")
+        + table("sensor", name="speed", type="twist", frame="tool")
     )
     if period:
         text = text.replace("[[sensor]]\n", f"[[sensor]]\nperiod = {period}\n")
     return (
         text
-        + block("sensor", "loss", "power", element="hinge")
-        + block("sensor", "stored", "energy", element="hinge")
-        + block("sensor", "loss of band", "power", element="band")
-        + block("sensor", "band length", "distance",
+        + table("sensor", name="loss", type="power", element="hinge")
+        + table("sensor", name="stored", type="energy", element="hinge")
+        + table("sensor", name="loss of band", type="power", element="band")
+        + table("sensor", name="band length", type="distance",
                 path=[{"body": "world", "point": [0.3, 0.0, 0.0]}, {"body": "tool", "point": [0.0, 0.1, 0.0]}])
-        + block("controller", "compensation", "gravity_compensation")
-        + block("controller", "pd", "pd", inputs=["target", "angle.q", "angle.v"], kp=2.0, kd=0.1)
-        + block("signal", "target", "sine", amplitude=0.3, frequency=3.0)
-        + block("actuator", "motor", "force", joint="hinge", command="pd")
-        + block("force", "band", "spring", a="hook", b="rod", stiffness=5.0, damping=0.1, length=0.1)
+        + table("controller", name="compensation", type="gravity_compensation")
+        + table("controller", name="pd", type="pd", inputs=["target", "angle.q", "angle.v"], kp=2.0, kd=0.1)
+        + table("signal", name="target", type="sine", amplitude=0.3, frequency=3.0)
+        + table("actuator", name="motor", type="force", joint="hinge", command="pd")
+        + table("force", name="band", type="spring", a="hook", b="rod", stiffness=5.0, damping=0.1, length=0.1)
     )  # fmt: skip
 
 
@@ -140,7 +136,9 @@ def test_gravity_on_which_a_plugin_branches_is_that_of_a_scene_compiled_for_its_
             return 2.0 * gravity[2] if float(gravity[2]) < -5 else 3.0 * gravity[2]
 
     path = written(tmp_path, "rk4")
-    path.write_text(path.read_text("utf-8") + block("sensor", "odd", "branching"), "utf-8")
+    path.write_text(
+        path.read_text("utf-8") + table("sensor", name="odd", type="branching"), "utf-8"
+    )
     worlds = pysim.Worlds(path, 3)
     worlds.parameters["gravity"][1:, 2] = [-3.7, -12.0]
     worlds.parameters["controller.pd.kp"][1] = 3.0

@@ -7,7 +7,7 @@ the damping of a joint. In these programs the numbers are open, as fields of ele
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from pysim.worlds.parameters.parameter import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
 
     from pysim.worlds.loading import Scene
 
@@ -60,7 +62,7 @@ class ReadNumbers:
         scene, found = self._scene, []
         reads = frozenset[str]() if scene.signals is None else scene.signals.reads
 
-        def add(name: str, part: object, start: Any) -> None:  # noqa: ANN401, numbers
+        def add(name: str, part: object, start: ArrayLike) -> None:
             row = np.array(start, float)
             found.append(Parameter(name, OF_MECHANISM, part, "", row, is_list=True))
 

@@ -572,10 +572,9 @@ def with_surfaces(spec: ContactsSpec, values: Mapping[Parameter, Any]) -> Contac
 
 def _where_written(value: Any, parameter: Parameter, before: Any) -> Any:  # noqa: ANN401, numbers or arrays
     """Return a value (k,) where it was written, elsewhere the number before: `friction` starts as the static one."""
-    is_array = (
-        isinstance(value, np.ndarray) and value.dtype != object
-    )  # neither of one scene nor symbolic
-    if not is_array or before is None or isinstance(before, tuple):
+    # those of one scene are no arrays, and symbolic ones are of objects
+    is_of_worlds = isinstance(value, np.ndarray) and value.dtype != object
+    if not is_of_worlds or before is None or isinstance(before, tuple):
         return value
     return np.where(value == parameter.start[0], before, value)
 
