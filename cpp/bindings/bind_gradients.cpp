@@ -1,5 +1,6 @@
 // Gradients of worlds on the Python side.
 #include <array>
+#include <memory>
 #include <optional>
 
 #include "bindings/lent_worlds.hpp"
@@ -179,14 +180,13 @@ void bind_gradients(py::module_& m) {
            "threads"_a,
            "wall"_a,
            "Takes cotangents `bar`, in the order of their names, of worlds `index`, whole packs, back "
-           "through a "
-           "range of steps in place, the last one first, each world's as many as there are, one after the "
-           "other; those of inertias and laws, and counts of switches, are added, or empty. `rows` are "
-           "cotangents of states and signals after the last of the steps, places of the signals among the "
-           "readings, and whether some follow from accelerations, wrenches or contacts; `inputs` takes those "
-           "of the inputs of every step over. Returns through how many steps there was time, and of the one "
-           "before 1 where it was solved in one part, 0 where it was not, -1 where it needs more memory than "
-           "there is, and -2 where it ends elsewhere than it did.");
+           "through a range of steps in place, the last one first, each world's as many as there are, one "
+           "after the other; those of inertias and laws, and counts of switches, are added, or empty. "
+           "`rows` are cotangents of states and signals after the last of the steps, places of the signals "
+           "among the readings, and whether some follow from accelerations, wrenches or contacts; `inputs` "
+           "takes those of the inputs of every step over. Returns through how many steps there was time, "
+           "and of the one before 1 where it was solved in one part, 0 where it was not, -1 where it needs "
+           "more memory than there is, and -2 where it ends elsewhere than it did.");
   m.def("pull_start",
         &pull_start,
         "Takes cotangents `bar` of signals back through the blocks at the start, given places of initial "

@@ -182,11 +182,12 @@ struct MeasureContacts {
     for (int n = 0; n < points.count; ++n) count += any(pushes(n)) ? 1 : 0;
     stepping::EndReport<S> report(count, &points.sensors, at.w);
     for (int n = 0; n < points.count; ++n) {
-      if (none(pushes(n))) continue;
+      const auto acts = pushes(n);
+      if (none(acts)) continue;
       constexpr int unread = -1;  // bodies, of wrenches alone
       const Vec3<S> force = three(n, Report::force), moment = three(n, Report::moment),
                     position = three(n, Report::position), normal = three(n, Report::normal);
-      report.add({points.shapes[n], unread, unread, force, moment, position, dot(force, normal), pushes(n)});
+      report.add({points.shapes[n], unread, unread, force, moment, position, dot(force, normal), acts});
     }
     report.act({false, simd::everywhere<S>()}, at.model, q, numbers, at.w);
     at.save_signals(numbers);
